@@ -1,0 +1,55 @@
+"""EverAlign keeps the identity links between two growing knowledge graphs right.
+
+>>> from everalign import Aligner, Config
+>>> Config().rule
+'strict'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from everalign.aligner import Aligner
+    from everalign.config import Config
+    from everalign.errors import EverAlignError
+    from everalign.evaluation.metrics import Scores
+    from everalign.evaluation.protocol import Benchmark
+    from everalign.methods.registry import register
+    from everalign.reports import Happening, Link, Outcome, Report, Status
+
+# Names are imported when they are first used: the command line must not wait for them.
+_HOME = {
+    "Aligner": "aligner",
+    "Benchmark": "evaluation.protocol",
+    "Config": "config",
+    "EverAlignError": "errors",
+    "Happening": "reports",
+    "Link": "reports",
+    "Outcome": "reports",
+    "Report": "reports",
+    "Scores": "evaluation.metrics",
+    "Status": "reports",
+    "register": "methods.registry",
+}
+
+__all__ = [
+    "Aligner",
+    "Benchmark",
+    "Config",
+    "EverAlignError",
+    "Happening",
+    "Link",
+    "Outcome",
+    "Report",
+    "Scores",
+    "Status",
+    "register",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'everalign' has no attribute {name!r}")
+    return getattr(import_module(f"everalign.{_HOME[name]}"), name)

@@ -1,0 +1,191 @@
+"""The façade: one alignment in its state directory, from a file of triples to a link.
+
+Every verb of the command line is a method here, and does the same.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed
+from pathlib import Path
+
+from everalign.config import Config
+from everalign.errors import ConfigError, InputError, StateError
+from everalign.evaluation.metrics import Scores, score
+from everalign.flow import apply_pending, read_delta
+from everalign.graph import LinkSource, Names, TripleSource, pairs_of
+from everalign.ledger import RULES, Event
+from everalign.methods import make_method
+from everalign.progress import Progress, silent
+from everalign.reports import Happening, Link, Outcome, Report, Status
+from everalign.store import Delta, Store
+
+
+class Aligner:
+    """An alignment of two growing graphs, kept in a state directory.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from everalign.sample import SampleConfig, generate
+    """
+
+    def __init__(self, state: str | Path) -> None:
+        self.state = Path(state)
+
+    @classmethod
+    def create(
+        cls,
+        state: str | Path,
+        left: TripleSource,
+        right: TripleSource,
+        seeds: LinkSource,
+        valid: LinkSource | None = None,
+        config: Config | None = None,
+        progress: Progress = silent,
+    ) -> Aligner:
+        """Start an alignment from two graphs and a few trusted links: version 0."""
+        config = config or Config()
+        _check(config)
+        delta = read_delta(None, left, right, seeds, valid)
+        with _begin(Path(state), config, delta) as store:
+            apply_pending(store, progress)
+        return cls(state)
+
+    @classmethod
+    def open(cls, state: str | Path) -> Aligner:
+        """An alignment that exists already."""
+        Store.open(state, write=False).close()
+        return cls(state)
+
+    def update(
+        self,
+        left: TripleSource | None = None,
+        right: TripleSource | None = None,
+        progress: Progress = silent,
+    ) -> Outcome:
+        """Feed in what either graph has gained; first finish an update that was broken off."""
+        with Store.open(self.state, write=True) as store:
+            first = store.next_version()
+            if store.pending() is not None:
+                apply_pending(store, progress)
+            if left is None and right is None:
+                return _outcome(store, first, "nothing to do: no delta is given or pending")
+            delta = read_delta(store, left, right)
+            applied = store.applied(delta.digest)
+            if applied is not None:
+                return _outcome(store, first, f"this delta was applied as version {applied}")
+            if not any(len(rows) for rows in delta.arrays.values()):
+                return _outcome(store, first, "the graphs have all of these triples already")
+            store.journal(delta)
+            apply_pending(store, progress)
+            return _outcome(store, first)
+
+    def links(self, *, min_score: float | None = None, at: int | None = None) -> list[Link]:
+        """The links in force, now or at an earlier version, best first."""
+        with Store.open(self.state, write=False) as store:
+            left, right = store.names("left", "entity"), store.names("right", "entity")
+            standing = store.links(at).links
+        links = [
+            Link(left[a], right[b], s.score, s.since, "trusted" if s.confirmed else "found")
+            for (a, b), s in standing.items()
+            if min_score is None or s.confirmed or s.score >= min_score
+        ]
+        return sorted(links, key=lambda link: (link.origin == "found", -link.score, link.left))
+
+    def status(self) -> Status:
+        """The alignment at a glance."""
+        with Store.open(self.state, write=False) as store:
+            config = Config.parse(store.settings()["config"])
+            reports = _reports(store)
+            view, pending = store.links(), store.pending()
+            return Status(
+                state=str(self.state),
+                method=config.method,
+                rule=config.rule,
+                seed=config.seed,
+                version=store.last_version(),
+                left_triples=sum(report.left_triples for report in reports),
+                right_triples=sum(report.right_triples for report in reports),
+                left_entities=sum(report.left_entities for report in reports),
+                right_entities=sum(report.right_entities for report in reports),
+                trusted_links=len(view.confirmed),
+                found_links=len(view.links) - len(view.confirmed),
+                pending=None if pending is None else pending.source,
+                reports=tuple(reports),
+            )
+
+    def history(self, entity: str | None = None) -> list[Happening]:
+        """What happened to the links of one entity, or to all, oldest first."""
+        with Store.open(self.state, write=False) as store:
+            names = Names(store.names("left", "entity")), Names(store.names("right", "entity"))
+            if entity is None:
+                return [_happening(event, *names) for event in store.events()]
+            left, right = names[0].find(entity), names[1].find(entity)
+            if left is None and right is None:
+                raise InputError(f"{entity!r} is in neither of the two graphs")
+            events = store.events(left=left) if left is not None else []
+            events += store.events(right=right) if right is not None else []
+            return [_happening(event, *names) for event in dict.fromkeys(events)]
+
+    def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
+        """How the found links compare with gold links.
+
+        Trusted links are left out on both sides, and so is every gold link of their entities.
+        """
+        pairs = pairs_of(gold)
+        links = self.links(at=at)
+        lefts = {link.left for link in links if link.origin == "trusted"}
+        rights = {link.right for link in links if link.origin == "trusted"}
+        found = [(link.left, link.right) for link in links if link.origin == "found"]
+        return score(
+            found, [pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights]
+        )
+
+
+def _check(config: Config) -> None:
+    if config.rule not in RULES:
+        raise ConfigError(f"unknown rule {config.rule!r}; there are: {', '.join(RULES)}")
+    make_method(config)
+
+
+def _begin(state: Path, config: Config, delta: Delta) -> Store:
+    """A new state with the delta in its journal, or one whose beginning was broken off."""
+    if not Store.exists(state):
+        settings = {"config": config.to_toml(), "made_by": installed("everalign")}
+        store = Store.create(state, settings)
+    else:
+        store = Store.open(state, write=True)
+        pending = store.pending()
+        if store.last_version() is not None:
+            raise StateError(f"{state} is an alignment already: use `update` to change it")
+        if store.settings()["config"] != config.to_toml() or (
+            pending is not None and pending.digest != delta.digest
+        ):
+            raise StateError(
+                f"{state} was begun with other input or settings and broken off: "
+                "finish it with `update`, or delete it"
+            )
+    if store.pending() is None:
+        store.journal(delta)
+    return store
+
+
+def _outcome(store: Store, first: int, message: str = "") -> Outcome:
+    return Outcome(tuple(_reports(store)[first:]), message)
+
+
+def _reports(store: Store) -> list[Report]:
+    return [
+        Report(version=version.number, made_at=version.made_at, **dict(version.info))  # type: ignore[arg-type]
+        for version in store.versions()
+    ]
+
+
+def _happening(event: Event, left: Names, right: Names) -> Happening:
+    rivals = " and ".join(f"{left[a]} – {right[b]}" for a, b in event.rivals)
+    return Happening(
+        version=event.version,
+        what=event.kind.value,
+        left=left[event.left],
+        right=right[event.right],
+        score=event.score,
+        reason=f"{event.reason} {rivals}".strip(),
+    )

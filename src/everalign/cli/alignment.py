@@ -1,0 +1,222 @@
+"""The commands that work on one alignment: thin, the façade does it all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from everalign.cli.output import Bar, print_json, print_table
+
+if TYPE_CHECKING:
+    from everalign.aligner import Aligner
+    from everalign.config import Config
+    from everalign.reports import Report
+
+STATE = click.argument("state", type=click.Path(path_type=Path))
+FILE = click.Path(path_type=Path)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+AT = click.option("--at", type=int, metavar="VERSION", help="As of an earlier version.")
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+@click.command(
+    epilog=examples(
+        "everalign init my.state --left zh.nt.gz --right en.nt.gz --seeds seeds.tsv",
+        "everalign init my.state --left a.tsv --right b.tsv --seeds s.tsv --config my.toml",
+    )
+)
+@STATE
+@click.option("--left", type=FILE, required=True, help="Triples of the left graph.")
+@click.option("--right", type=FILE, required=True, help="Triples of the right graph.")
+@click.option("--seeds", type=FILE, required=True, help="Trusted links: left TAB right.")
+@click.option("--valid", type=FILE, help="More trusted links, to judge by, not to learn from.")
+@click.option("--method", help="A method that `everalign methods` lists.")
+@click.option("--seed", type=click.IntRange(min=0), help="Where every random choice comes from.")
+@click.option("--rule", help="How old and new links become one set: strict or paper.")
+@click.option("--config", type=FILE, help="Settings as TOML; options given here come first.")
+def init(
+    state: Path,
+    left: Path,
+    right: Path,
+    seeds: Path,
+    valid: Path | None,
+    method: str | None,
+    seed: int | None,
+    rule: str | None,
+    config: Path | None,
+) -> None:
+    """Start an alignment from two graphs and trusted links.
+
+    Triples are tab-separated or N-Triples, plain or gzipped.
+    """
+    from everalign.aligner import Aligner
+
+    settings = configuration(config, method, seed, rule)
+    with Bar() as bar:
+        aligner = Aligner.create(state, left, right, seeds, valid, settings, bar)
+    _say(aligner.status().reports[-1])
+
+
+@click.command(
+    epilog=examples(
+        "everalign update my.state --left zh-week-2.nt.gz --right en-week-2.nt.gz",
+        "everalign update my.state      # finish an update that was broken off",
+    )
+)
+@STATE
+@click.option("--left", type=FILE, help="Triples that the left graph has gained.")
+@click.option("--right", type=FILE, help="Triples that the right graph has gained.")
+@AS_JSON
+def update(state: Path, left: Path | None, right: Path | None, as_json: bool) -> None:
+    """Feed in what the graphs have gained and bring the links up to date."""
+    with Bar() as bar:
+        outcome = _open(state).update(left, right, progress=bar)
+    if as_json:
+        print_json(outcome)
+        return
+    for report in outcome.reports:
+        _say(report)
+    if outcome.message:
+        click.echo(outcome.message)
+
+
+@click.command(
+    epilog=examples(
+        "everalign links my.state > links.tsv",
+        "everalign links my.state --format nt --min-score 0.2 > links.nt",
+        "everalign links my.state --at 2 --json",
+    )
+)
+@STATE
+@click.option("--min-score", type=float, help="Leave out found links that score less.")
+@click.option("--found-only", is_flag=True, help="Leave out the trusted links.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tsv", "nt"]),
+    default="tsv",
+    show_default=True,
+    help="left, right, score; or owl:sameAs as N-Triples.",
+)
+@AT
+@AS_JSON
+def links(
+    state: Path,
+    min_score: float | None,
+    found_only: bool,
+    form: str,
+    at: int | None,
+    as_json: bool,
+) -> None:
+    """Print the links in force."""
+    from everalign.rdf import write_links
+
+    rows = _open(state).links(min_score=min_score, at=at)
+    rows = [row for row in rows if row.origin == "found" or not found_only]
+    if as_json:
+        print_json(rows)
+    else:
+        write_links(
+            ((row.left, row.right, row.score) for row in rows),
+            click.get_binary_stream("stdout"),
+            form,
+        )
+
+
+@click.command(epilog=examples("everalign status my.state", "everalign status my.state --json"))
+@STATE
+@AS_JSON
+def status(state: Path, as_json: bool) -> None:
+    """Show an alignment at a glance, version by version."""
+    now = _open(state).status()
+    if as_json:
+        print_json(now)
+        return
+    click.echo(f"{now.state}: method {now.method}, rule {now.rule}, seed {now.seed}")
+    for side in ("left", "right"):
+        entities, triples = getattr(now, f"{side}_entities"), getattr(now, f"{side}_triples")
+        click.echo(f"{side:5}  {entities} entities, {triples} triples")
+    click.echo(f"links  {now.trusted_links} trusted, {now.found_links} found")
+    if now.pending is not None:
+        click.echo(f"pending: {now.pending} (apply it with: everalign update {now.state})")
+    print_table(
+        ["version", "made at", "source", "links", "added", "revised", "retracted", "seconds"],
+        [
+            [r.version, r.made_at, r.source, r.links, r.added, r.revised, r.retracted, r.seconds]
+            for r in now.reports
+        ],
+    )
+
+
+@click.command(
+    epilog=examples(
+        "everalign history my.state http://zh.dbpedia.org/resource/杭州市",
+        "everalign history my.state --json",
+    )
+)
+@STATE
+@click.argument("entity", required=False)
+@AS_JSON
+def history(state: Path, entity: str | None, as_json: bool) -> None:
+    """Show what happened to the links of ENTITY, or to all links."""
+    happenings = _open(state).history(entity)
+    if as_json:
+        print_json(happenings)
+        return
+    print_table(
+        ["version", "what", "left", "right", "score", "reason"],
+        [[h.version, h.what, h.left, h.right, h.score, h.reason] for h in happenings],
+    )
+
+
+@click.command(epilog=examples("everalign evaluate my.state gold.tsv --json"))
+@STATE
+@click.argument("gold", type=FILE)
+@AT
+@AS_JSON
+def evaluate(state: Path, gold: Path, at: int | None, as_json: bool) -> None:
+    """Compare the found links with the gold links in GOLD.
+
+    Links of trusted entities are left out on both sides.
+    """
+    scores = _open(state).evaluate(gold, at=at).to_dict()
+    if as_json:
+        print_json(scores)
+    else:
+        print_table(list(scores), [list(scores.values())])
+
+
+def configuration(
+    path: Path | None, method: str | None, seed: int | None, rule: str | None
+) -> Config:
+    """The configuration in a file, with what the options say in its place."""
+    from everalign.config import Config
+
+    config = Config.read(path) if path else Config()
+    return replace(
+        config,
+        method=method or config.method,
+        seed=config.seed if seed is None else seed,
+        rule=rule or config.rule,
+    )
+
+
+def _open(state: Path) -> Aligner:
+    from everalign.aligner import Aligner
+
+    return Aligner.open(state)
+
+
+def _say(report: Report) -> None:
+    click.echo(
+        f"version {report.version}: {report.added} links added, {report.revised} revised, "
+        f"{report.retracted} retracted; {report.links} found links in force "
+        f"({report.seconds:.1f} s)"
+    )

@@ -1,0 +1,61 @@
+"""The entry point: the group of commands, and how mistakes are said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from everalign.cli.alignment import evaluate, history, init, links, status, update
+from everalign.cli.benchmarks import bench, demo, methods, sample
+from everalign.errors import EverAlignError
+
+EPILOG = """\b
+Examples:
+  everalign demo
+  everalign init my.state --left zh.nt.gz --right en.nt.gz --seeds seeds.tsv
+  everalign update my.state --left zh-week-2.nt.gz
+  everalign links my.state > links.tsv
+"""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="everalign")
+def everalign() -> None:
+    """Keep the identity links between two growing knowledge graphs right.
+
+    Start with a few trusted links, feed in each change, get back links with their history.
+    """
+
+
+for command in (init, update, links, status, history, evaluate, methods, bench, sample, demo):
+    everalign.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; a user's mistake is one line on standard error and exit code 2."""
+    try:
+        code = everalign.main(args=arguments, standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except EverAlignError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        # The reader of our output (such as `head`) has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("everalign: interrupted; what was journalled stays pending", err=True)
+        sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    click.echo("everalign: " + " ".join(message.split()), err=True)
+    sys.exit(2)

@@ -1,0 +1,63 @@
+"""Every error that EverAlign raises on purpose.
+
+    EverAlignError
+    ├── InputError            a file, or what is written in it, is not as expected
+    │   └── SeedError         trusted links that contradict the graphs or each other
+    ├── ConfigError           a setting that does not exist or cannot have this value
+    └── StateError            the state directory cannot be used as asked
+        ├── StateLockedError  another process is working on it
+        ├── StateFormatError  it was written by a newer version of EverAlign
+        └── StateDamagedError a file in it is missing or has changed
+
+Each message is one line that a user can act on. The command line prints it and ends with
+exit code 2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class EverAlignError(Exception):
+    """A mistake that the user can mend; its message is one clear line."""
+
+
+class InputError(EverAlignError):
+    """A file, or what is written in it, is not as expected.
+
+    >>> str(InputError("expected 3 columns, found 2", path="left.tsv", line=7))
+    'left.tsv, line 7: expected 3 columns, found 2'
+    """
+
+    def __init__(
+        self, problem: str, *, path: str | Path | None = None, line: int | None = None
+    ) -> None:
+        self.problem = problem
+        self.path = None if path is None else str(path)
+        self.line = line
+        place = "" if path is None else f"{path}, line {line}: " if line else f"{path}: "
+        super().__init__(place + problem)
+
+
+class SeedError(InputError):
+    """Trusted links that contradict the graphs or each other."""
+
+
+class ConfigError(EverAlignError):
+    """A setting that does not exist or cannot have this value."""
+
+
+class StateError(EverAlignError):
+    """The state directory cannot be used as asked."""
+
+
+class StateLockedError(StateError):
+    """Another process is working on the state directory."""
+
+
+class StateFormatError(StateError):
+    """The state directory was written by a newer version of EverAlign."""
+
+
+class StateDamagedError(StateError):
+    """A file of the state directory is missing or has changed."""

@@ -1,0 +1,77 @@
+"""A benchmark dataset with its entities renamed at random and its triples shuffled.
+
+Ids of benchmark datasets tell who belongs together (entities were numbered batch by batch), and
+so does the order of lines. No method may profit from that.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from everalign.rdf import ContEADataset, Triple, TripleReader
+
+Pairs = list[tuple[str, str]]
+
+
+class DisguisedDataset:
+    """The same snapshots and links under names that tell nothing."""
+
+    def __init__(self, dataset: ContEADataset, seed: int) -> None:
+        self.dataset = dataset
+        self._seed = seed
+
+    def delta(self, t: int) -> tuple[list[Triple], list[Triple]]:
+        """The triples that snapshot t adds on the left and on the right."""
+        left, right = self.dataset.delta(t)
+        return self._triples(left, 0, t), self._triples(right, 1, t)
+
+    def upto(self, t: int) -> tuple[list[Triple], list[Triple]]:
+        """All triples of snapshot t."""
+        deltas = [self.delta(step) for step in range(t + 1)]
+        return [x for left, _ in deltas for x in left], [x for _, right in deltas for x in right]
+
+    def seeds(self) -> Pairs:
+        return self._pairs(self.dataset.train())
+
+    def valid(self) -> Pairs:
+        return self._pairs(self.dataset.valid())
+
+    def gold(self, t: int) -> Pairs:
+        """All gold test links at snapshot t."""
+        return self._pairs(self.dataset.test(t))
+
+    def new_gold(self, t: int) -> Pairs:
+        """Those with an entity that snapshot t-1 does not have."""
+        old_left, old_right = (
+            {name for head, _, tail in side for name in (head, tail)} for side in self.upto(t - 1)
+        )
+        return [(a, b) for a, b in self.gold(t) if a not in old_left or b not in old_right]
+
+    def _triples(self, path: Path, side: int, t: int) -> list[Triple]:
+        rows = list(TripleReader(path))
+        order = np.random.default_rng([self._seed, side, t]).permutation(len(rows))
+        code = self._codes[side]
+        return [(code[h], r, code[x]) for h, r, x in (rows[number] for number in order)]
+
+    def _pairs(self, pairs: Pairs) -> Pairs:
+        left, right = self._codes
+        return [(left[a], right[b]) for a, b in pairs]
+
+    @cached_property
+    def _codes(self) -> tuple[dict[str, str], dict[str, str]]:
+        """A new name for each entity of either side."""
+        files = [self.dataset.delta(t) for t in range(self.dataset.snapshots)]
+        left, right = (
+            sorted({name for path in paths for h, _, x in TripleReader(path) for name in (h, x)})
+            for paths in zip(*files, strict=True)
+        )
+        rng = np.random.default_rng(self._seed)
+        return _coded("l", left, rng), _coded("r", right, rng)
+
+
+def _coded(prefix: str, names: list[str], rng: np.random.Generator) -> dict[str, str]:
+    numbers = rng.permutation(len(names)).tolist()
+    return {name: f"{prefix}{number}" for name, number in zip(names, numbers, strict=True)}

@@ -1,0 +1,166 @@
+"""The way of a triple, in two steps: a delta is read, then it becomes a version.
+
+`read_delta` touches nothing on disk, so a mistake in a file changes nothing. Once the store has
+journalled the delta, `apply_pending` may be killed and run again any number of times.
+"""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.config import Config
+from everalign.graph import (
+    Graph,
+    IntArray,
+    LinkSource,
+    Names,
+    TripleSource,
+    Vocabulary,
+    refuse_swapped_sides,
+    take_links,
+    take_triples,
+)
+from everalign.ledger import RULES, Event, Kind, Link, Pair, View, changes, confirm, decide
+from everalign.matching import Candidates
+from everalign.methods import Problem, make_method
+from everalign.progress import Progress
+from everalign.store import Delta, Json, Roll, Side, Store, digest_of
+
+SIDES: tuple[Side, Side] = ("left", "right")
+
+
+def read_delta(
+    store: Store | None,
+    left: TripleSource | None,
+    right: TripleSource | None,
+    seeds: LinkSource | None = None,
+    valid: LinkSource | None = None,
+) -> Delta:
+    """What comes in, as ids, with the names and triples that the store does not have yet."""
+    vocabularies = _vocabulary(store, "left"), _vocabulary(store, "right")
+    graphs = _graph(store, "left"), _graph(store, "right")
+    known = [(len(vocabulary.entities), len(vocabulary.relations)) for vocabulary in vocabularies]
+    rows = take_triples(left, vocabularies[0]), take_triples(right, vocabularies[1])
+    refuse_swapped_sides((left, right), rows, vocabularies, graphs)
+    content = {"left_triples": rows[0], "right_triples": rows[1]}
+    if seeds is not None:
+        content["seeds"] = take_links(seeds, *vocabularies)
+        content["valid"] = take_links(valid, *vocabularies, taken=content["seeds"])
+    missing = {
+        f"{side}_triples": graph.missing(triples)
+        for side, graph, triples in zip(SIDES, graphs, rows, strict=True)
+    }
+    new_names: dict[Roll, list[str]] = {}
+    for side, vocabulary, (entities, relations) in zip(SIDES, vocabularies, known, strict=True):
+        new_names[side, "entity"] = vocabulary.entities.since(entities)
+        new_names[side, "relation"] = vocabulary.relations.since(relations)
+    return Delta(digest_of(content), _describe(left, right), content | missing, new_names)
+
+
+def apply_pending(store: Store, progress: Progress) -> None:
+    """Turn the pending delta into the next version."""
+    started = perf_counter()
+    delta = store.pending()
+    assert delta is not None, "a delta is journalled before it is applied"
+    config = Config.parse(store.settings()["config"])
+    view, last, version = store.links(), store.last_version(), store.next_version()
+    problem = _problem(store, delta, view)
+
+    method = make_method(config)
+    if last is None:
+        method.fit(problem, progress)
+    else:
+        method.load(store.arrays(last))
+        method.update(problem, progress)
+    found = method.candidates(problem, progress)
+
+    trusted = _trusted_events(delta, view, version)
+    settled = view.confirmed | {event.pair for event in trusted}
+    links = decide(view.found, _links(found), RULES[config.rule], settled, view.rejected)
+    moves = changes(view.found, links, version)
+    info = _facts(problem, delta, moves) | {"links": len(links)}
+    info |= {"seconds": round(perf_counter() - started, 3), "peak_rss_mb": _peak_rss_mb()}
+    store.commit(method.save(), [*trusted, *moves], info)
+
+
+def _vocabulary(store: Store | None, side: Side) -> Vocabulary:
+    if store is None:
+        return Vocabulary()
+    return Vocabulary(Names(store.names(side, "entity")), Names(store.names(side, "relation")))
+
+
+def _graph(store: Store | None, side: Side) -> Graph:
+    if store is None:
+        return Graph.empty()
+    return Graph.assembled(delta.arrays[f"{side}_triples"] for delta in store.deltas())
+
+
+def _problem(store: Store, delta: Delta, view: View) -> Problem:
+    old = [_graph(store, side) for side in SIDES]
+    now = [
+        Graph.assembled([graph.triples, delta.arrays[f"{side}_triples"]])
+        for side, graph in zip(SIDES, old, strict=True)
+    ]
+    return Problem(
+        left=now[0],
+        right=now[1],
+        seeds=_given(store, delta, "seeds"),
+        valid=_given(store, delta, "valid"),
+        old_left=old[0].entities,
+        old_right=old[1].entities,
+        links=Candidates.of(*np.array(view.found or np.empty((0, 3))).T),
+    )
+
+
+def _given(store: Store, pending: Delta, name: str) -> IntArray:
+    """The trusted links of one sort, from all deltas."""
+    deltas = [*store.deltas(), pending]
+    return np.concatenate([delta.arrays[name] for delta in deltas if name in delta.arrays])
+
+
+def _trusted_events(delta: Delta, view: View, version: int) -> list[Event]:
+    given = {"seeds": "given as a seed", "valid": "given as a validation link"}
+    return [
+        event
+        for name, reason in given.items()
+        if name in delta.arrays
+        for event in confirm(view, _pairs(delta.arrays[name]), version, reason)
+    ]
+
+
+def _facts(problem: Problem, delta: Delta, moves: list[Event]) -> dict[str, Json]:
+    return {
+        "source": delta.source,
+        "left_triples": len(delta.arrays["left_triples"]),
+        "right_triples": len(delta.arrays["right_triples"]),
+        "left_entities": problem.left.entities - problem.old_left,
+        "right_entities": problem.right.entities - problem.old_right,
+        **{
+            kind.value: sum(move.kind is kind for move in moves)
+            for kind in (Kind.ADDED, Kind.REVISED, Kind.RETRACTED)
+        },
+    }
+
+
+def _links(found: Candidates) -> list[Link]:
+    columns = found.left.tolist(), found.right.tolist(), found.score.tolist()
+    return [Link(*row) for row in zip(*columns, strict=True)]
+
+
+def _pairs(rows: NDArray[np.int32]) -> list[Pair]:
+    return [(left, right) for left, right in rows.tolist()]
+
+
+def _describe(*sources: TripleSource | None) -> str:
+    """The delta's files, for people."""
+    names = [Path(s).name if isinstance(s, str | Path) else "memory" for s in sources if s]
+    return ", ".join(dict.fromkeys(names))
+
+
+def _peak_rss_mb() -> float:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)

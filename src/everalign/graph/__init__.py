@@ -1,0 +1,29 @@
+"""Strings to ids that never change; two growing graphs as immutable arrays."""
+
+from everalign.graph.graph import Graph, IntArray, intern
+from everalign.graph.intake import (
+    LinkSource,
+    TripleSource,
+    pairs_of,
+    refuse_swapped_sides,
+    take_links,
+    take_triples,
+)
+from everalign.graph.names import Names, Vocabulary
+from everalign.graph.union import UnionGraph, unite
+
+__all__ = [
+    "Graph",
+    "IntArray",
+    "LinkSource",
+    "Names",
+    "TripleSource",
+    "UnionGraph",
+    "Vocabulary",
+    "intern",
+    "pairs_of",
+    "refuse_swapped_sides",
+    "take_links",
+    "take_triples",
+    "unite",
+]

@@ -1,0 +1,86 @@
+"""A knowledge graph as immutable arrays, and what a delta adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.graph.names import Names
+
+IntArray: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A set of triples between `entities` entities over `relations` relations.
+
+    Rows of `triples` are (head, relation, tail), in the order in which they came. Ids run from
+    0 without gaps, so an entity that came later has a higher id.
+
+    >>> graph = Graph.of([(0, 0, 1)]).grown(np.array([[0, 0, 1], [1, 0, 2]], dtype=np.int32))
+    >>> graph.entities, graph.triples.tolist()
+    (3, [[0, 0, 1], [1, 0, 2]])
+    """
+
+    triples: IntArray
+    entities: int
+    relations: int
+
+    @staticmethod
+    def empty() -> Graph:
+        """The graph to start from."""
+        return Graph(np.empty((0, 3), dtype=np.int32), 0, 0)
+
+    @staticmethod
+    def of(triples: Iterable[tuple[int, int, int]]) -> Graph:
+        """A graph from a few triples written by hand."""
+        rows = np.array(list(triples), dtype=np.int32).reshape(-1, 3)
+        return Graph.empty().grown(rows)
+
+    @staticmethod
+    def assembled(parts: Iterable[IntArray]) -> Graph:
+        """The graph of triples that came in parts and are known to be distinct."""
+        return _graph(np.concatenate([np.empty((0, 3), dtype=np.int32), *parts]))
+
+    def grown(self, triples: IntArray) -> Graph:
+        """This graph with more triples; those it already has change nothing."""
+        new = self.missing(triples)
+        if len(new) == 0:
+            return self
+        return _graph(np.concatenate([self.triples, new]))
+
+    def missing(self, triples: IntArray) -> IntArray:
+        """Those of the triples that this graph does not have, each once, in their order."""
+        both = np.concatenate([self.triples, triples])
+        _, first = np.unique(_keys(both), return_index=True)
+        first.sort()
+        return both[first[first >= len(self.triples)]]
+
+
+def intern(triples: Iterable[tuple[str, str, str]], entities: Names, relations: Names) -> IntArray:
+    """Triples of names as rows of ids; names never seen before are added.
+
+    >>> entities, relations = Names(), Names()
+    >>> intern([("Oslo", "in", "Norway"), ("Rome", "in", "Italy")], entities, relations).tolist()
+    [[0, 0, 1], [2, 0, 3]]
+    """
+    entity, relation = entities.id, relations.id
+    ids = [(entity(head), relation(link), entity(tail)) for head, link, tail in triples]
+    return np.array(ids, dtype=np.int32).reshape(-1, 3)
+
+
+def _graph(rows: IntArray) -> Graph:
+    if len(rows) == 0:
+        return Graph.empty()
+    rows.setflags(write=False)
+    return Graph(rows, int(rows[:, [0, 2]].max()) + 1, int(rows[:, 1].max()) + 1)
+
+
+def _keys(triples: IntArray) -> NDArray[np.void]:
+    """Each row as one value that can be compared whole."""
+    rows = np.ascontiguousarray(triples)
+    return rows.view([("", rows.dtype)] * 3).ravel()

@@ -1,0 +1,30 @@
+"""Candidates → decided links: pure rules, and a record of events that only grows.
+
+`decide` says which links are in force from now on, `changes` writes down what that changes,
+and `fold` reads the links in force back from all that was ever written down. A person's word
+(`confirm`, `reject`) outranks a method's in each of them.
+"""
+
+from everalign.ledger.events import Event, Kind, changes
+from everalign.ledger.links import Link, Pair
+from everalign.ledger.review import confirm, reject
+from everalign.ledger.rules import RULES, Rule, decide, paper, strict
+from everalign.ledger.view import Standing, View, fold
+
+__all__ = [
+    "RULES",
+    "Event",
+    "Kind",
+    "Link",
+    "Pair",
+    "Rule",
+    "Standing",
+    "View",
+    "changes",
+    "confirm",
+    "decide",
+    "fold",
+    "paper",
+    "reject",
+    "strict",
+]

@@ -1,0 +1,6 @@
+"""Similarities to candidates: blockwise CSLS, mutual best."""
+
+from everalign.matching.candidates import Candidates
+from everalign.matching.csls import mutual_best
+
+__all__ = ["Candidates", "mutual_best"]

@@ -1,0 +1,36 @@
+"""ContEA's settings; the defaults serve every dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ContEASettings:
+    """What can be set. The paper's variants: `trusted = 0` (without trusted links), with
+    `replay = false` as well (without trusted links and replay), or `retrain = true`.
+    """
+
+    dim: int = 100
+    depth: int = 2
+    proxies: int = 64
+    dropout: float = 0.3
+    negatives: int = 4096
+
+    batch: int = 1024
+    learning_rate: float = 0.002
+    reconstruction: float = 0.01
+    max_epochs: int = 200
+    validate_every: int = 2
+    patience: int = 3
+
+    retrain: bool = False
+    replay: bool = True
+    trusted: int = 500
+    trusted_weight: float = 0.1
+    update_batch: int = 512
+    update_learning_rate: float = 0.001
+    update_reconstruction: float = 0.1
+    update_max_epochs: int = 10
+
+    neighbours: int = 10

@@ -1,0 +1,24 @@
+"""Bytes → triples of names, and links → bytes: one file per format.
+
+Reading: ``opening`` turns a path into blocks of text, ``formats`` tells what they are,
+``tabular`` and ``ntriples`` turn them into names, and ``reader`` and ``links`` hand these
+out. Writing: ``writing``. ``dataset`` knows the directories of a benchmark dataset.
+"""
+
+from __future__ import annotations
+
+from everalign.rdf.dataset import ContEADataset
+from everalign.rdf.links import LinkLine, read_links
+from everalign.rdf.names import Triple
+from everalign.rdf.reader import TripleReader, read_triples
+from everalign.rdf.writing import write_links
+
+__all__ = [
+    "ContEADataset",
+    "LinkLine",
+    "Triple",
+    "TripleReader",
+    "read_links",
+    "read_triples",
+    "write_links",
+]

@@ -1,0 +1,90 @@
+"""Files of links → links, each with the line it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from everalign.errors import InputError
+from everalign.rdf.formats import Format, opened
+from everalign.rdf.names import shortened
+from everalign.rdf.ntriples import statements_in_line
+from everalign.rdf.tabular import is_blank, names_of, refuse_fields
+
+SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"
+
+
+class LinkLine(NamedTuple):
+    """A link and the number of the line in which it was found."""
+
+    left: str
+    right: str
+    line: int
+
+
+def read_links(path: str | Path) -> list[LinkLine]:
+    """The links of a file: tab-separated or ``owl:sameAs`` in N-Triples, plain or gzip.
+
+    A link that stands there twice is given once, with its first line.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     file = Path(directory, "seeds.tsv")
+    ...     _ = file.write_text("Ada\\tQ7259\\nCharles\\tQ46633\\n")
+    ...     read_links(file)
+    [LinkLine(left='Ada', right='Q7259', line=1), LinkLine(left='Charles', right='Q46633', line=2)]
+    """
+    links: dict[tuple[str, str], LinkLine] = {}
+    for link in _link_lines(Path(path)):
+        links.setdefault((link.left, link.right), link)
+    if not links:
+        raise InputError("has no links", path=path)
+    return list(links.values())
+
+
+def _link_lines(path: Path) -> Iterator[LinkLine]:
+    file_format, blocks = opened(path)
+    in_line = _same_as if file_format is Format.N_TRIPLES else _pair
+    for block in blocks:
+        for number, line in block.lines():
+            yield from in_line(line, path, number)
+
+
+def _pair(line: str, path: Path, number: int) -> Iterator[LinkLine]:
+    if is_blank(line):
+        return
+    fields = line.split("\t")
+    if len(fields) == 3:
+        _check_score(fields.pop(), path, number)
+    if len(fields) != 2 or "" in fields:
+        refuse_fields(fields, ("left", "right"), path, number)
+    left, right = names_of(fields, path, number)
+    yield LinkLine(left, right, number)
+
+
+def _check_score(field: str, path: Path, number: int) -> None:
+    if not _is_score(field):
+        expected = "expected 2 tab-separated columns (left, right) and at most a score"
+        problem = f"{expected} such as 0.93, found {shortened(field)} as the third"
+        raise InputError(problem, path=path, line=number)
+
+
+def _is_score(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    # A whole number is an id: these are triples, not links.
+    return not field.isdigit()
+
+
+def _same_as(line: str, path: Path, number: int) -> Iterator[LinkLine]:
+    for left, relation, right in statements_in_line(line, path, number):
+        if relation != SAME_AS:
+            problem = f"expected a link by owl:sameAs, found {shortened(relation)}"
+            raise InputError(problem, path=path, line=number)
+        if right is None:
+            problem = f"expected a link to an entity, found a literal: {shortened(line)}"
+            raise InputError(problem, path=path, line=number)
+        yield LinkLine(left, right, number)

@@ -1,0 +1,151 @@
+"""N-Triples → triples of names, at three speeds with one result.
+
+Most blocks of a dump hold nothing but lines of the plain form ``<head> <relation> <tail> .``,
+some with a blank node or a literal: these are cut at their brackets, and pyoxigraph sees only
+the literals. A block with anything else in it (escapes, comments, other spacing) is parsed by
+pyoxigraph as a whole. Where that fails, the block is read line by line, which finds the line
+in fault. Reading line by line is slow, and it alone decides what is accepted: the two faster
+ways give up rather than differ from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
+from pyoxigraph import Triple as QuotedTriple
+
+from everalign.errors import InputError
+from everalign.rdf.names import NOT_IN_IRI, Triple, is_iri, shortened
+from everalign.rdf.opening import Block
+
+_PLACE_IN_MESSAGE = re.compile(r"Parser error .*?: ")
+_BLANK_NODE = re.compile(r"_:[A-Za-z0-9]+(?= )")
+# <head> <relation> <tail> . and its line end: the characters outside of the three names
+# that are forbidden inside of them.
+_MARKS_PER_LINE = 10
+
+
+class Statements(NamedTuple):
+    """What stands in some lines: triples between entities, and how many have a literal."""
+
+    triples: list[Triple]
+    literals: int
+
+
+def statements_of(block: Block, path: Path) -> Statements:
+    """What stands in a block of N-Triples."""
+    return _cut(block.text) or _parsed(block.text) or _line_by_line(block, path)
+
+
+def statements_in_line(
+    line: str, path: Path, number: int
+) -> Iterator[tuple[str, str, str | None]]:
+    """The statement in a line, if there is one; its tail is None where it is a literal."""
+    try:
+        # Lenient, since names are only compared: what N-Triples itself forbids is checked
+        # here, and dumps with a stray "%" in an IRI can be read.
+        for quad in parse(line, format=RdfFormat.N_TRIPLES, lenient=True):
+            head, relation = _checked_name(quad.subject), _checked_name(quad.predicate)
+            is_literal = isinstance(quad.object, Literal)
+            yield head, relation, None if is_literal else _checked_name(quad.object)
+    except SyntaxError as error:
+        reason = _PLACE_IN_MESSAGE.sub("", error.msg)
+        problem = f"not a line of N-Triples ({reason}): {shortened(line)}"
+        raise InputError(problem, path=path, line=number) from None
+    except InputError as error:
+        raise InputError(error.problem, path=path, line=number) from None
+
+
+def _cut(text: str) -> Statements | None:
+    literal_lines: list[str] = []
+    if '"' in text:
+        lines = text.split("\n")
+        literal_lines = [line for line in lines if '"' in line]
+        text = "\n".join([line for line in lines if '"' not in line])
+    if "\t" in text:
+        text = text.replace("\t", " ")
+    triples = _cut_plain_lines(text)
+    if triples is None:
+        triples = _cut_lines_with_blank_nodes(text)
+    if triples is None or not _are_literal_statements(literal_lines):
+        return None
+    return Statements(triples, len(literal_lines))
+
+
+def _cut_plain_lines(text: str) -> list[Triple] | None:
+    """The triples of a text in which each line has the plain form, None for any other text."""
+    if not text:
+        return []
+    if "\\" in text or text.count("<") != 3 * text.count("\n"):
+        return None
+    names = text[1:-4].replace("> .\n<", "> <").split("> <")
+    triples = list(zip(names[::3], names[1::3], names[2::3], strict=False))
+    # Only the plain form gives back the same text when it is put together again.
+    same_text = "<" + "> .\n<".join(map("> <".join, triples)) + "> .\n" == text
+    raw = text.encode()
+    marks = len(raw) - len(raw.translate(None, NOT_IN_IRI))
+    is_plain = same_text and all(names) and marks == _MARKS_PER_LINE * len(triples)
+    return triples if is_plain else None
+
+
+def _cut_lines_with_blank_nodes(text: str) -> list[Triple] | None:
+    if "_:" not in text or "<_:" in text:
+        return None
+    triples = _cut_plain_lines(_BLANK_NODE.sub(r"<\g<0>>", text))
+    if triples is None or any(relation.startswith("_:") for _, relation, _ in triples):
+        return None
+    return triples
+
+
+def _are_literal_statements(lines: list[str]) -> bool:
+    try:
+        quads = list(parse("\n".join(lines), format=RdfFormat.N_TRIPLES))
+    except SyntaxError:
+        return False
+    return len(quads) == len(lines) and all(type(quad.object) is Literal for quad in quads)
+
+
+def _parsed(text: str) -> Statements | None:
+    triples: list[Triple] = []
+    literals = 0
+    try:
+        for quad in parse(text, format=RdfFormat.N_TRIPLES):
+            head, tail = quad.subject, quad.object
+            if type(head) is NamedNode and type(tail) is NamedNode:
+                triples.append((head.value, quad.predicate.value, tail.value))
+            elif type(tail) is Literal:
+                literals += 1
+            else:
+                triples.append((_name(head), quad.predicate.value, _name(tail)))
+    except (SyntaxError, InputError):
+        return None
+    return Statements(triples, literals)
+
+
+def _line_by_line(block: Block, path: Path) -> Statements:
+    triples: list[Triple] = []
+    literals = 0
+    for number, line in block.lines():
+        for head, relation, tail in statements_in_line(line, path, number):
+            if tail is None:
+                literals += 1
+            else:
+                triples.append((head, relation, tail))
+    return Statements(triples, literals)
+
+
+def _name(term: NamedNode | BlankNode | Literal | QuotedTriple) -> str:
+    if isinstance(term, QuotedTriple):
+        raise InputError(f"triples about triples are not supported: {shortened(str(term))}")
+    return str(term) if isinstance(term, BlankNode) else term.value
+
+
+def _checked_name(term: NamedNode | BlankNode | Literal | QuotedTriple) -> str:
+    name = _name(term)
+    if isinstance(term, NamedNode) and not is_iri(name):
+        raise InputError(f"not an IRI: {shortened(str(term))}")
+    return name

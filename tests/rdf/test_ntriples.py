@@ -1,0 +1,164 @@
+"""N-Triples: the same names as pyoxigraph gives, literals counted, the line in fault named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import Literal, RdfFormat, parse
+
+from everalign.errors import InputError
+from everalign.rdf import TripleReader, read_triples
+
+Write = Callable[[str, str | bytes], Path]
+
+PLAIN = "<http://e.org/a> <http://e.org/r> <http://e.org/b> .\n"
+TRIPLE = ("http://e.org/a", "http://e.org/r", "http://e.org/b")
+
+
+def refusal(path: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        list(read_triples(path))
+    assert caught.value.path == str(path)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN,
+        PLAIN.rstrip("\n"),
+        PLAIN.replace("\n", "\r\n"),
+        "\ufeff" + PLAIN,
+        "# a comment\n\n  " + PLAIN,
+        PLAIN.replace("\n", " # <urn:not> <urn:a> <urn:triple> .\n"),
+        PLAIN.replace(" ", "\t"),
+        PLAIN.replace(" ", ""),
+        PLAIN.replace("/a", "/\\u0061"),
+    ],
+)
+def test_spelling_does_not_change_the_triple(write: Write, content: str) -> None:
+    assert list(read_triples(write("left.nt", content))) == [TRIPLE]
+
+
+def test_a_name_is_the_same_in_both_formats(write: Write) -> None:
+    from_table = read_triples(write("left.tsv", "\t".join(TRIPLE)))
+    assert list(read_triples(write("left.nt", PLAIN))) == list(from_table)
+
+
+def test_blank_nodes_keep_their_label(write: Write) -> None:
+    path = write("left.nt", "_:b0 <urn:r> _:Zoë.1 .\n" + PLAIN)
+    assert list(read_triples(path)) == [("_:b0", "urn:r", "_:Zoë.1"), TRIPLE]
+
+
+def test_literals_are_left_out_and_counted(write: Write) -> None:
+    literals = ['"1815"', '"Ada"@en', '"1"^^<urn:int>', r'"a \"quoted\" <urn:x> .\n"']
+    path = write("left.nt", PLAIN.join(f"<urn:a> <urn:r> {literal} .\n" for literal in literals))
+    reader = TripleReader(path)
+    assert list(reader) == [TRIPLE] * 3
+    assert (reader.triples_read, reader.literals_skipped) == (3, 4)
+
+
+def test_a_file_of_literals_alone_is_no_mistake(write: Write) -> None:
+    reader = TripleReader(write("left.nt", '<urn:a> <urn:r> "x" .\n'))
+    assert list(reader) == []
+    assert reader.literals_skipped == 1
+
+
+def test_quotes_in_a_comment_are_no_literal(write: Write) -> None:
+    reader = TripleReader(write("left.nt", '# "x"\n' + PLAIN.replace("\n", ' # "y"\n')))
+    assert list(reader) == [TRIPLE]
+    assert reader.literals_skipped == 0
+
+
+def test_an_untidy_iri_is_a_name_like_any_other(write: Write) -> None:
+    untidy = PLAIN.replace("/a", "/100%")
+    alone = list(read_triples(write("alone.nt", untidy)))
+    beside_a_blank_node = list(read_triples(write("beside.nt", untidy + "_:b <urn:r> _:c .\n")))
+    assert alone == beside_a_blank_node[:1] == [("http://e.org/100%", *TRIPLE[1:])]
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        ("<urn:a> <urn:r> <urn:b>", "must be followed by a dot"),
+        ("<urn:a> <urn:r> .", "object"),
+        ("<urn:a> <urn:r> <urn:b> <urn:graph> .", "must be followed by a dot"),
+        ('"a" <urn:r> <urn:b> .', "subject"),
+        ("<urn:a <urn:r> <urn:b> .", "<urn:a <urn:r>"),
+        ("<urn:a b> <urn:r> <urn:c> .", "not an IRI: '<urn:a b>'"),
+        (r"<urn:a> <urn:r> <urn:\u003E> .", "not an IRI: '<urn:>>'"),
+        ("<urn:a> <urn:{r}> <urn:b> .", "not an IRI: '<urn:{r}>'"),
+        ("<> <urn:r> <urn:b> .", "not an IRI: '<>'"),
+        ("<_:a> <urn:r> _:b .", "not an IRI: '<_:a>'"),
+        ("<urn:a> _:r <urn:b> .", "predicate"),
+        ('<urn:a> <urn:r> "x .', "end of file"),
+        ("<urn:a> <urn:r> <<( <urn:a> <urn:r> <urn:b> )>> .", "triples about triples"),
+        ('<urn:a> <urn:r> <<( <urn:a> <urn:r> "x" )>> .', "triples about triples"),
+        ("urn:a\turn:r\turn:b", "not a line of N-Triples"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", PLAIN * 3, PLAIN * 4_000, '<urn:a> <urn:r> "x" .\n\n'])
+def test_a_malformed_line_is_named(write: Write, before: str, broken: str, problem: str) -> None:
+    error = refusal(write("left.nt", before + broken + "\n" + PLAIN * 3))
+    assert error.line == before.count("\n") + 1
+    assert problem in error.problem
+
+
+@pytest.mark.parametrize("broken", [PLAIN.replace(" .", " ;"), PLAIN.replace("<", ">", 1)])
+def test_one_wrong_character_is_enough(write: Write, broken: str) -> None:
+    assert refusal(write("alone.nt", broken)).line == 1
+    assert refusal(write("first.nt", broken + PLAIN)).line == 1
+    assert refusal(write("last.nt", PLAIN + broken)).line == 2
+
+
+def test_a_name_does_not_go_over_a_line_end(write: Write) -> None:
+    assert refusal(write("left.nt", PLAIN + "<urn:a\nb> <urn:r> <urn:c> .\n")).line == 2
+
+
+# All the ways to write a line that a fast reader could stumble over.
+iris = st.sampled_from(
+    ["<urn:a>", "<urn:_:a>", "<http://e.org/Zoë#x>", "<urn:b.#c>", r"<urn:\u00E9>", "<u:'>"]
+)
+blank_nodes = st.sampled_from(["_:a", "_:0", "_:a.b", "_:Zoë"])
+literals = st.sampled_from(['""', '"# ."@en', r'"\\\"\n> <"', '"<urn:a>"^^<urn:t>', '"> .<"'])
+spaces = st.sampled_from([" ", " ", " ", "  ", "\t", ""])
+ends = st.sampled_from([".", ".", ".", ". ", ".# . . .", '. # "<urn:a>"'])
+fillers = st.sampled_from(["", " ", "# <urn:a> <urn:b> <urn:c> .", '#"', "#a b ."])
+
+
+@st.composite
+def statements(draw: st.DrawFn) -> str:
+    terms = [draw(iris | blank_nodes), draw(iris), draw(iris | blank_nodes | literals)]
+    return "".join(term + (draw(spaces) or " " * term.startswith("_")) for term in terms) + draw(
+        ends
+    )
+
+
+plain_statements = (
+    st.tuples(iris | blank_nodes, iris, iris | blank_nodes | literals)
+    .map(" ".join)
+    .map("{} .".format)
+)
+
+
+@given(st.lists(statements() | plain_statements | fillers).map(lambda lines: [*lines, PLAIN]))
+def test_every_spelling_is_read_as_pyoxigraph_reads_it(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    quads = list(parse(text, format=RdfFormat.N_TRIPLES))
+    expected = [
+        tuple(str(term).removeprefix("<").removesuffix(">") for term in list(quad)[:3])
+        for quad in quads
+        if not isinstance(quad.object, Literal)
+    ]
+    with TemporaryDirectory() as directory:
+        path = Path(directory, "left.nt")
+        path.write_text(text, "utf-8")
+        reader = TripleReader(path)
+        assert list(reader) == expected
+        assert reader.literals_skipped == len(quads) - len(expected)

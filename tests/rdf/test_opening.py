@@ -1,0 +1,185 @@
+"""Files that cannot be read, gzip, and which format a file is taken for."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from everalign.errors import InputError
+from everalign.rdf import read_links, read_triples
+
+Write = Callable[[str, str | bytes], Path]
+
+TABLE = "urn:a\turn:r\turn:b\n"
+STATEMENT = "<urn:a> <urn:r> <urn:b> .\n"
+TRIPLE = ("urn:a", "urn:r", "urn:b")
+
+
+def refusal(path: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        list(read_triples(path))
+    assert caught.value.path == str(path)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("left.nt", STATEMENT),
+        ("left.NT", STATEMENT),
+        ("left.tsv", TABLE),
+        ("left.txt", TABLE),
+        ("left.ttsv", TABLE),
+        ("triples_1", TABLE),
+        ("dump.2016-10", TABLE),
+        ("dump.2016-10", STATEMENT),
+        ("dump.data", "\n# a comment\n_:x" + STATEMENT.removeprefix("<urn:a>")),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_format_is_told_by_name_or_first_line(
+    write: Write, name: str, content: str, packed: bool
+) -> None:
+    raw = gzip.compress(content.encode()) if packed else content.encode()
+    path = write(name + ".gz" if packed else name, raw)
+    assert [triple[1:] for triple in read_triples(path)] == [TRIPLE[1:]]
+
+
+def test_gzip_is_told_by_its_content(write: Write) -> None:
+    assert list(read_triples(write("packed.nt", gzip.compress(STATEMENT.encode())))) == [TRIPLE]
+    assert list(read_triples(write("not_packed.nt.gz", STATEMENT))) == [TRIPLE]
+
+
+def test_gzip_files_put_one_after_the_other_are_one_file(write: Write) -> None:
+    packed = gzip.compress(TABLE.encode())
+    assert list(read_triples(write("left.tsv.gz", packed + packed))) == [TRIPLE] * 2
+
+
+def test_lines_are_counted_in_gzip_too(write: Write) -> None:
+    content = STATEMENT * 9_000 + "broken\n"
+    assert refusal(write("left.nt.gz", gzip.compress(content.encode()))).line == 9_001
+
+
+@pytest.mark.parametrize("name", ["left.tsv", "left.nt"])
+@pytest.mark.parametrize("content", ["", "\n\n  \n", "\ufeff"])
+def test_an_empty_file_is_refused(write: Write, name: str, content: str) -> None:
+    path = write(name, content)
+    assert str(refusal(path)) == f"{path}: has no triples"
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "left.nt").problem == "does not exist"
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path).problem == "is a directory, expected a file"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_without_permission_is_refused(write: Write) -> None:
+    path = write("left.nt", STATEMENT)
+    path.chmod(0)
+    assert refusal(path).problem == "cannot be read (Permission denied)"
+
+
+def test_a_path_through_a_file_is_refused(write: Write) -> None:
+    path = write("left.nt", STATEMENT) / "inside.nt"
+    assert refusal(path).problem == "cannot be read (Not a directory)"
+
+
+def test_cut_off_gzip_is_refused(write: Write) -> None:
+    packed = gzip.compress(os.urandom(300).hex().encode())
+    assert "ends too early" in refusal(write("left.nt.gz", packed[:-20])).problem
+
+
+def test_damaged_gzip_is_refused(write: Write) -> None:
+    packed = bytearray(gzip.compress(STATEMENT.encode() * 1_000))
+    packed[-6] ^= 0xFF
+    assert "gzip data is damaged" in refusal(write("check.nt.gz", bytes(packed))).problem
+    packed[12:40] = bytes(28)
+    assert "gzip data is damaged" in refusal(write("stream.nt.gz", bytes(packed))).problem
+
+
+@pytest.mark.parametrize("name", ["left.tsv", "left.nt"])
+def test_what_is_not_utf8_is_refused_with_line_and_byte(write: Write, name: str) -> None:
+    line = (TABLE if name == "left.tsv" else STATEMENT).encode()
+    error = refusal(write(name, line * 5_000 + line.replace(b"urn:b", b"urn:\xff") + line))
+    at = line.index(b"urn:b") + 5
+    assert error.line == 5_001
+    assert error.problem == f"byte {at} of the line (0xff) is not UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("name", "named_like"),
+    [
+        ("left.ttl", "Turtle"),
+        ("left.ttl.gz", "Turtle"),
+        ("left.RDF", "RDF/XML"),
+        ("left.jsonld", "JSON-LD"),
+        ("left.parquet", "Parquet"),
+        ("left.nt.bz2", "bzip2"),
+    ],
+)
+def test_other_formats_are_refused_by_name(write: Write, name: str, named_like: str) -> None:
+    problem = refusal(write(name, STATEMENT)).problem
+    assert problem.startswith(f"is named like a {named_like} file; EverAlign reads tab-separated")
+
+
+@pytest.mark.parametrize("name", ["left.tsv", "left.nt", "left.data"])
+@pytest.mark.parametrize(
+    ("content", "looks_like"),
+    [
+        ("@prefix e: <http://e.org/> .\ne:a e:r e:b .\n", "Turtle"),
+        ("# exported\nPREFIX e: <http://e.org/>\n", "Turtle"),
+        ('<?xml version="1.0"?>\n<rdf:RDF>\n', "XML"),
+        ("<rdf:RDF xmlns:rdf='urn:x'>\n", "RDF/XML"),
+        ('{"@context": {}}\n', "JSON"),
+    ],
+)
+def test_other_formats_are_refused_by_content(
+    write: Write, name: str, content: str, looks_like: str
+) -> None:
+    problem = refusal(write(name, content)).problem
+    assert problem.startswith(f"looks like {looks_like}; EverAlign reads tab-separated files and")
+
+
+def test_links_are_opened_with_the_same_care(write: Write, tmp_path: Path) -> None:
+    for path in (tmp_path / "missing", tmp_path, write("seeds.ttl", ""), write("s.tsv", b"\xff")):
+        with pytest.raises(InputError) as caught:
+            read_links(path)
+        assert caught.value.path == str(path)
+
+
+def test_an_endless_line_is_refused_before_it_fills_the_memory(write: Write) -> None:
+    error = refusal(write("left.tsv.gz", gzip.compress(TABLE.encode() + bytes(1 << 25))))
+    assert error.line == 2
+    assert error.problem == "the line is longer than 16 MiB"
+
+
+def test_a_pipe_can_be_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.nt"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(STATEMENT,))
+    writer.start()
+    assert list(read_triples(pipe)) == [TRIPLE]
+    writer.join()
+
+
+@pytest.mark.parametrize(("name", "line"), [("left.tsv.gz", TABLE), ("left.nt.gz", STATEMENT)])
+def test_memory_does_not_grow_with_the_file(write: Write, name: str, line: str) -> None:
+    def peak(lines: int) -> int:
+        path = write(name, gzip.compress(line.encode() * lines, compresslevel=1))
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in read_triples(path)) == lines
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(100_000) < 1.2 * peak(10_000)

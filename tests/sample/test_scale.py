@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+from everalign.sample import SampleConfig, generate, write_sample
+
+
+def test_two_hundred_thousand_triples_take_seconds(tmp_path: Path) -> None:
+    start = perf_counter()
+    write_sample(generate(SampleConfig(triples=200_000)), tmp_path)
+    assert perf_counter() - start < 20
+
+    files = [*tmp_path.glob("base/triples_*"), *tmp_path.glob("batch*/new_triples_*")]
+    triples = sum(path.read_bytes().count(b"\n") for path in files)
+    assert triples == pytest.approx(200_000, rel=0.1)
