@@ -4,8 +4,8 @@
 
 Four shapes of N-Triples: ``entities`` (IRIs only: the figures at the top of the result),
 ``literals`` (the tail of every second line is one), ``blank_nodes`` and ``escapes`` (one in
-the tail of every tenth line, so that no block is spared). Each reader is a plain ``for`` loop over the file; the
-readers take turns, and the best of three times counts.
+the tail of every tenth line, so that no block is spared). Each reader is a plain ``for`` loop
+over the file; the readers take turns, and the best of three times counts.
 """
 
 from __future__ import annotations

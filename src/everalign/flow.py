@@ -25,7 +25,7 @@ from everalign.graph import (
     take_links,
     take_triples,
 )
-from everalign.ledger import RULES, Event, Kind, Link, Pair, View, changes, confirm, decide
+from everalign.ledger import RULES, Event, Kind, Link, Pair, View, changes, confirm, decide, fold
 from everalign.matching import Candidates
 from everalign.methods import Problem, make_method
 from everalign.progress import Progress
@@ -80,8 +80,8 @@ def apply_pending(store: Store, progress: Progress) -> None:
     found = method.candidates(problem, progress)
 
     trusted = _trusted_events(delta, view, version)
-    settled = view.confirmed | {event.pair for event in trusted}
-    links = decide(view.found, _links(found), RULES[config.rule], settled, view.rejected)
+    view = fold(trusted, view)
+    links = decide(view.found, _links(found), RULES[config.rule], view.confirmed, view.rejected)
     moves = changes(view.found, links, version)
     info = _facts(problem, delta, moves) | {"links": len(links)}
     info |= {"seconds": round(perf_counter() - started, 3), "peak_rss_mb": _peak_rss_mb()}
@@ -124,13 +124,12 @@ def _given(store: Store, pending: Delta, name: str) -> IntArray:
 
 
 def _trusted_events(delta: Delta, view: View, version: int) -> list[Event]:
-    given = {"seeds": "given as a seed", "valid": "given as a validation link"}
-    return [
-        event
-        for name, reason in given.items()
-        if name in delta.arrays
-        for event in confirm(view, _pairs(delta.arrays[name]), version, reason)
-    ]
+    """A person's word comes first: seeds and validation links, as events."""
+    events: list[Event] = []
+    for name, reason in {"seeds": "given as a seed", "valid": "given to judge by"}.items():
+        pairs = _pairs(delta.arrays[name]) if name in delta.arrays else []
+        events += confirm(fold(events, view), pairs, version, reason)
+    return events
 
 
 def _facts(problem: Problem, delta: Delta, moves: list[Event]) -> dict[str, Json]:

@@ -121,6 +121,53 @@ def test_a_name_does_not_go_over_a_line_end(write: Write) -> None:
     assert refusal(write("left.nt", PLAIN + "<urn:a\nb> <urn:r> <urn:c> .\n")).line == 2
 
 
+def outcome(text: str) -> list[tuple[str, str, str]] | int | None:
+    """The triples in a text, or the line that is refused."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory, "left.nt")
+        path.write_bytes(text.encode())
+        try:
+            return list(read_triples(path))
+        except InputError as error:
+            return error.line
+
+
+doubtful_lines = st.sampled_from(
+    [
+        PLAIN.rstrip(),
+        PLAIN.rstrip() + "\r" + PLAIN.rstrip(),
+        "# <_:comment>",
+        "_:a <urn:r> _:b .",
+        "<_:a> <urn:r> <urn:b> .",
+        "<urn:a> _:r <urn:b> .",
+        "<relative> <urn:r> <urn:b> .",
+        "<urn:100%> <urn:r> <urn:b> .",
+        r"<urn:100%> <urn:r> <urn:\u0062> .",
+        '<urn:100%> <urn:r> "x" .',
+        '<urn:a> <urn:r> "x',
+        'y" .',
+        '<urn:a> <urn:r> "x\ry" .',
+        r"<urn:a\u003E <urn:r> <urn:b> .",
+        "<urn:a>\t<urn:r>\t<urn:b>\t.",
+        "<urn:a\tb> <urn:r> <urn:b> .",
+        "<urn:a> <urn:r> <urn:b>",
+        "<urn:a",
+        "b> <urn:r> <urn:c> .",
+    ]
+)
+
+
+@given(st.lists(doubtful_lines, min_size=1, max_size=6))
+def test_a_line_is_accepted_or_refused_whatever_stands_around_it(lines: list[str]) -> None:
+    one_by_one = [outcome(PLAIN + line) for line in lines]
+    together = outcome("\n".join([PLAIN.rstrip(), *lines]))
+    if 2 in one_by_one:
+        assert together == 2 + one_by_one.index(2)
+    else:
+        accepted = [found[1:] for found in one_by_one if isinstance(found, list)]
+        assert together == sum(accepted, [TRIPLE])
+
+
 # All the ways to write a line that a fast reader could stumble over.
 iris = st.sampled_from(
     ["<urn:a>", "<urn:_:a>", "<http://e.org/Zoë#x>", "<urn:b.#c>", r"<urn:\u00E9>", "<u:'>"]

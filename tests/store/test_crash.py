@@ -52,7 +52,7 @@ def events(number: int) -> list[Event]:
 
 
 def create_or_open(directory: Path) -> Store:
-    if (directory / "everalign.sqlite").exists():
+    if Store.exists(directory):
         return Store.open(directory, write=True)
     return Store.create(directory, {"method": "evidence"})
 
@@ -114,7 +114,7 @@ def same_delta(stored: Delta, meant: Delta) -> None:
 
 def check_and_finish(directory: Path) -> None:
     """What a reader sees is whole, what a writer finds is whole, and the rest can be done."""
-    if (directory / "everalign.sqlite").exists():
+    if Store.exists(directory):
         with Store.open(directory, write=False) as reader:
             check(reader)
     with create_or_open(directory) as store:

@@ -50,6 +50,11 @@ def test_a_new_store_is_empty_and_remembers_its_settings(store: Store) -> None:
     assert dict(store.links().links) == {}
 
 
+def test_a_state_exists_once_it_is_made(store: Store, tmp_path: Path) -> None:
+    assert Store.exists(tmp_path / "state")
+    assert not Store.exists(tmp_path)
+
+
 def test_a_journaled_delta_is_pending_and_changes_nothing_else(store: Store) -> None:
     store.journal(FIRST)
     pending = store.pending()

@@ -5,6 +5,8 @@ and `fold` reads the links in force back from all that was ever written down. A 
 (`confirm`, `reject`) outranks a method's in each of them.
 """
 
+from __future__ import annotations
+
 from everalign.ledger.events import Event, Kind, changes
 from everalign.ledger.links import Link, Pair
 from everalign.ledger.review import confirm, reject

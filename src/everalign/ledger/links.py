@@ -29,10 +29,9 @@ class Partners:
     """Who is linked with whom in a one-to-one set of pairs, asked from either side."""
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
-        self._right_of: dict[int, int] = {}
-        self._left_of: dict[int, int] = {}
-        for pair in pairs:
-            self.join(pair)
+        # `iter`: of a mapping, whose keys are the pairs, `dict` alone would make a copy.
+        self._right_of = dict(iter(pairs))
+        self._left_of = {right: left for left, right in self._right_of.items()}
 
     def join(self, pair: Pair) -> None:
         """Record a pair whose two entities are free."""

@@ -66,6 +66,8 @@ def _cut(text: str) -> Statements | None:
         lines = text.split("\n")
         literal_lines = [line for line in lines if '"' in line]
         text = "\n".join([line for line in lines if '"' not in line])
+    if "\\" in text or "<_:" in text:
+        return None
     if "\t" in text:
         text = text.replace("\t", " ")
     triples = _cut_plain_lines(text)
@@ -80,7 +82,7 @@ def _cut_plain_lines(text: str) -> list[Triple] | None:
     """The triples of a text in which each line has the plain form, None for any other text."""
     if not text:
         return []
-    if "\\" in text or text.count("<") != 3 * text.count("\n"):
+    if text.count("<") != 3 * text.count("\n"):
         return None
     names = text[1:-4].replace("> .\n<", "> <").split("> <")
     triples = list(zip(names[::3], names[1::3], names[2::3], strict=False))
@@ -93,7 +95,7 @@ def _cut_plain_lines(text: str) -> list[Triple] | None:
 
 
 def _cut_lines_with_blank_nodes(text: str) -> list[Triple] | None:
-    if "_:" not in text or "<_:" in text:
+    if "_:" not in text:
         return None
     triples = _cut_plain_lines(_BLANK_NODE.sub(r"<\g<0>>", text))
     if triples is None or any(relation.startswith("_:") for _, relation, _ in triples):

@@ -72,12 +72,12 @@ class Catalogue:
             SELECT text FROM name WHERE side = ? AND sort = ?
             AND delta <= (SELECT max(number) FROM delta WHERE version <= ?) ORDER BY id
         """
-        return [text for (text,) in self._database.rows(sql, *roll, self.horizon)]
+        return self._database.column(sql, *roll, self.horizon)
 
     def names_of_delta(self, roll: Roll, delta: int) -> list[str]:
         """The names of one side and sort that a delta brought."""
         sql = "SELECT text FROM name WHERE side = ? AND sort = ? AND delta = ? ORDER BY id"
-        return [text for (text,) in self._database.rows(sql, *roll, delta)]
+        return self._database.column(sql, *roll, delta)
 
     def next_delta(self) -> int:
         """The number that the next delta will have."""

@@ -85,6 +85,11 @@ class Database:
         with _plain_errors(self._layout.catalogue):
             return self._connection.execute(sql, values).fetchall()
 
+    def column(self, sql: str, *values: Any) -> list[Any]:
+        """The only column of all rows."""
+        with _plain_errors(self._layout.catalogue):
+            return [value for (value,) in self._connection.execute(sql, values)]
+
     def value(self, sql: str, *values: Any) -> Any:
         """The first column of the first row, or None."""
         rows = self.rows(sql, *values)

@@ -12,9 +12,8 @@ import numpy as np
 from everalign.ledger import Standing, View
 from everalign.store.arrays import Array
 
-_ROW = np.dtype(
-    [("left", "<i8"), ("right", "<i8"), ("score", "<f8"), ("since", "<i8"), ("confirmed", "?")]
-)
+_COLUMNS = {"left": "<i8", "right": "<i8", "score": "<f8", "since": "<i8", "confirmed": "?"}
+_ROW = np.dtype(list(_COLUMNS.items()))
 
 
 def to_arrays(view: View) -> dict[str, Array]:
@@ -26,7 +25,9 @@ def to_arrays(view: View) -> dict[str, Array]:
 
 def from_arrays(arrays: Mapping[str, Array]) -> View:
     """The view that these arrays were made of."""
-    links = {
-        (left, right): Standing(*standing) for left, right, *standing in arrays["links"].tolist()
-    }
-    return View(links, frozenset((left, right) for left, right in arrays["rejected"].tolist()))
+    rows = arrays["links"]
+    left, right, score, since, confirmed = (rows[column].tolist() for column in _COLUMNS)
+    pairs = zip(left, right, strict=True)
+    standings = map(Standing, score, since, confirmed)
+    rejected = frozenset(map(tuple, arrays["rejected"].tolist()))
+    return View(dict(zip(pairs, standings, strict=True)), rejected)

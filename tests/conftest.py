@@ -1,0 +1,63 @@
+"""What tests of several rooms share: a small dataset, quick settings, the real data."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from everalign.config import Config
+from everalign.sample import SampleConfig, generate, write_sample
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+QUICK = {"dim": 8, "proxies": 4, "negatives": 64, "max_epochs": 4, "update_max_epochs": 2}
+
+
+@pytest.fixture(scope="session")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A generated dataset of about a thousand triples over three snapshots."""
+    directory = tmp_path_factory.mktemp("data") / "sample"
+    write_sample(generate(SampleConfig(triples=1500, snapshots=3)), directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def quick() -> Config:
+    """ContEA so small that it learns next to nothing, but in no time."""
+    return Config(settings=QUICK)
+
+
+@pytest.fixture(scope="session")
+def quick_toml(tmp_path_factory: pytest.TempPathFactory, quick: Config) -> Path:
+    path = tmp_path_factory.mktemp("config") / "quick.toml"
+    path.write_text(quick.to_toml())
+    return path
+
+
+@pytest.fixture
+def everalign(tmp_path: Path) -> Run:
+    """Run the command line in a process of its own, in an empty directory."""
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "everalign", *map(str, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The datasets of the paper; where they are absent, the test is skipped."""
+    directory = Path(__file__).parents[2] / "shared" / "data" / "contea"
+    if not directory.is_dir():
+        pytest.skip("needs the ContEA datasets in ../shared/data/contea")
+    return directory

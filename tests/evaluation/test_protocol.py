@@ -1,0 +1,147 @@
+"""The benchmark protocol: honest about ids, and able to go on after a break."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from everalign.config import Config
+from everalign.errors import ConfigError, InputError
+from everalign.evaluation.metrics import score
+from everalign.evaluation.protocol import Benchmark, Record
+from everalign.matching import Candidates
+from everalign.methods import METHODS, Arrays, Entry, Problem, register
+from everalign.progress import Progress
+
+
+class ById:
+    """A cheat: the n-th free left entity is the n-th free right one."""
+
+    def fit(self, problem: Problem, progress: Progress) -> None: ...
+
+    def update(self, problem: Problem, progress: Progress) -> None: ...
+
+    def candidates(self, problem: Problem, progress: Progress) -> Candidates:
+        left, right = problem.free()
+        count = min(len(left), len(right))
+        return Candidates.of(left[:count], right[:count], np.ones(count))
+
+    def save(self) -> Arrays:
+        return {"nothing": np.zeros(1)}
+
+    def load(self, arrays: Arrays) -> None: ...
+
+
+@pytest.fixture
+def cheat() -> Iterator[Config]:
+    register(Entry("by-id", "links by id", lambda settings, seed: ById()))
+    yield Config(method="by-id")
+    del METHODS["by-id"]
+
+
+def leaky_dataset(directory: Path, pairs: int = 300) -> Path:
+    """A dataset in which entity i and entity -i are the same, and stand in the same line."""
+    base = directory / "base"
+    base.mkdir(parents=True)
+    lines = range(1, pairs)
+    (base / "triples_1").write_text("".join(f"{i}\t0\t{i + 1}\n" for i in lines))
+    (base / "triples_2").write_text("".join(f"-{i}\t1\t-{i + 1}\n" for i in lines))
+    links = [f"{i}\t-{i}\n" for i in lines]
+    for name, part in [("train", links[:60]), ("valid", links[60:90]), ("test", links[90:])]:
+        (base / f"{name}_links").write_text("".join(part))
+    return directory
+
+
+def test_ids_and_file_order_tell_nothing(tmp_path: Path, cheat: Config) -> None:
+    data = leaky_dataset(tmp_path / "leaky")
+    result = Benchmark(data, cheat, 0, 0).run(tmp_path / "out.json")
+    assert result["snapshots"][0]["f1"] < 0.05
+
+
+def test_the_score_does_not_depend_on_the_ids_of_a_dataset(tmp_path: Path, quick: Config) -> None:
+    """The same graphs under other ids and in another order give the same score, but for noise."""
+    pytest.importorskip("torch")
+    from everalign.sample import SampleConfig, generate, write_sample
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    write_sample(generate(SampleConfig(triples=3000, snapshots=1)), one)
+    write_sample(generate(SampleConfig(triples=3000, snapshots=1)), two)
+    for name in ("triples_1", "triples_2"):
+        file = two / "base" / name
+        file.write_text("".join(sorted(file.read_text().splitlines(keepends=True))))
+    config = Config(settings={"dim": 32, "max_epochs": 20})
+    scores = [
+        Benchmark(data, config, 0, 0).run(tmp_path / f"{data.name}.json")["snapshots"][0]["f1"]
+        for data in (one, two)
+    ]
+    assert scores[0] > 0.2
+    assert scores[0] == pytest.approx(scores[1], abs=0.1)
+
+
+def test_the_records_have_what_the_paper_reports(
+    tmp_path: Path, dataset: Path, quick: Config
+) -> None:
+    seen: list[Record] = []
+    out = tmp_path / "out.json"
+    Benchmark(dataset, quick, 0, 2).run(out, watch=seen.append)
+    result = json.loads(out.read_text())
+    assert result["snapshots"] == seen
+    assert [record["t"] for record in seen] == [0, 1, 2]
+    assert (result["dataset"], result["method"], result["seed"]) == ("sample", "contea", 0)
+    links = 0
+    for record in seen:
+        links += record["added"] + record["revised"] - record["retracted"]
+        assert record["predicted"] == links
+        assert record["peak_rss_mb"] > 0
+    assert seen[0]["new_entity_recall"] is None
+    assert 0 <= seen[2]["new_entity_recall"] <= 1
+
+
+def test_a_run_that_was_broken_off_goes_on_where_it_was(
+    tmp_path: Path, dataset: Path, quick: Config
+) -> None:
+    class BreakError(Exception):
+        pass
+
+    def break_off(record: Record) -> None:
+        if record["t"] == 1:
+            raise BreakError
+
+    out, straight = tmp_path / "broken.json", tmp_path / "straight.json"
+    benchmark = Benchmark(dataset, quick, 0, 2)
+    with pytest.raises(BreakError):
+        benchmark.run(out, watch=break_off)
+    made = (out.parent / "broken.json.state" / "versions").stat().st_mtime_ns
+    resumed = benchmark.run(out)["snapshots"]
+    expected = benchmark.run(straight)["snapshots"]
+    assert made > 0
+    for mine, theirs in zip(resumed, expected, strict=True):
+        for figure in ("precision", "recall", "predicted", "added", "revised", "retracted"):
+            assert mine[figure] == theirs[figure]
+
+
+def test_a_finished_run_is_not_run_again(tmp_path: Path, dataset: Path, quick: Config) -> None:
+    out = tmp_path / "out.json"
+    first = Benchmark(dataset, quick, 0, 0).run(out)
+    assert Benchmark(dataset, quick, 0, 0).run(out)["snapshots"] == first["snapshots"]
+
+
+def test_another_run_is_not_overwritten(tmp_path: Path, dataset: Path, quick: Config) -> None:
+    out = tmp_path / "out.json"
+    Benchmark(dataset, quick, 0, 0).run(out)
+    with pytest.raises(ConfigError, match="holds another run"):
+        Benchmark(dataset, Config(settings={**quick.settings, "dim": 4}), 0, 0).run(out)
+
+
+def test_a_snapshot_that_is_not_there(tmp_path: Path, dataset: Path, quick: Config) -> None:
+    with pytest.raises(InputError, match="has snapshots 0-2, not 0-5"):
+        Benchmark(dataset, quick, 0, 5).run(tmp_path / "out.json")
+
+
+def test_scores_without_a_denominator_are_zero() -> None:
+    nothing = score([], [])
+    assert (nothing.precision, nothing.recall, nothing.f1) == (0, 0, 0)

@@ -1,0 +1,62 @@
+"""What comes in is checked before anything is done with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from everalign.errors import InputError, SeedError
+from everalign.graph import Graph, Vocabulary, refuse_swapped_sides, take_links, take_triples
+
+
+@pytest.fixture
+def sides() -> tuple[Vocabulary, Vocabulary]:
+    left, right = Vocabulary(), Vocabulary()
+    take_triples([("a", "r", "b"), ("b", "r", "c")], left)
+    take_triples([("A", "s", "B"), ("B", "s", "C")], right)
+    return left, right
+
+
+def test_links_become_ids(sides: tuple[Vocabulary, Vocabulary]) -> None:
+    assert take_links([("a", "A"), ("c", "B"), ("a", "A")], *sides).tolist() == [[0, 0], [2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a\tA\nx\tB\n", "seeds.tsv, line 2: 'x' is no entity of the left graph"),
+        ("a\tA\nb\tX\n", "seeds.tsv, line 2: 'X' is no entity of the right graph"),
+        ("a\tA\na\tB\n", "seeds.tsv, line 2: 'a' is linked to both 'A' and 'B'"),
+        ("a\tA\nb\tA\n", "seeds.tsv, line 2: 'A' is linked to both 'a' and 'b'"),
+        ("A\ta\n", "seeds.tsv, line 1: left and right look swapped"),
+    ],
+)
+def test_a_wrong_seed_is_named_with_its_line(
+    sides: tuple[Vocabulary, Vocabulary], tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "seeds.tsv"
+    file.write_text(text)
+    with pytest.raises(SeedError, match=problem):
+        take_links(file, *sides)
+
+
+def test_a_seed_is_no_validation_link(sides: tuple[Vocabulary, Vocabulary]) -> None:
+    seeds = take_links([("a", "A")], *sides)
+    with pytest.raises(SeedError, match="'a' – 'A' is also given as a seed"):
+        take_links([("a", "A")], *sides, taken=seeds)
+
+
+def test_swapped_deltas_are_refused(sides: tuple[Vocabulary, Vocabulary]) -> None:
+    graphs = Graph.of([(0, 0, 1), (1, 0, 2)]), Graph.of([(0, 0, 1), (1, 0, 2)])
+    rows = take_triples([("A", "s", "D")], sides[0]), take_triples(None, sides[1])
+    with pytest.raises(InputError, match="left and right look swapped: 1 entities"):
+        refuse_swapped_sides(("new.nt", None), rows, sides, graphs)
+
+
+def test_a_delta_of_unknown_entities_is_not_called_swapped(
+    sides: tuple[Vocabulary, Vocabulary],
+) -> None:
+    graphs = Graph.of([(0, 0, 1), (1, 0, 2)]), Graph.of([(0, 0, 1), (1, 0, 2)])
+    rows = take_triples([("x", "r", "y")], sides[0]), take_triples([("B", "s", "Y")], sides[1])
+    refuse_swapped_sides((None, None), rows, sides, graphs)
