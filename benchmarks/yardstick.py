@@ -113,7 +113,8 @@ class PlainContEA(nn.Module):
         excess = excess * mask
         mean = excess.mean(1, keepdim=True).detach()
         spread = excess.std(1, keepdim=True, correction=0).detach()
-        return torch.logsumexp(30 * (excess - mean) / spread + 10, dim=1).mean()
+        loss: Tensor = torch.logsumexp(30 * (excess - mean) / spread + 10, dim=1).mean()
+        return loss
 
 
 def plain_epoch_seconds(

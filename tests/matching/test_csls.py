@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everalign.matching import mutual_best
-from everalign.matching.csls import Floats
+from everalign.matching.kernels import Floats
 
 
 def dense(left: Floats, right: Floats, neighbours: int) -> list[tuple[int, int, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,11 +124,8 @@ def links(
     if as_json:
         print_json(rows)
     else:
-        write_links(
-            ((row.left, row.right, row.score) for row in rows),
-            click.get_binary_stream("stdout"),
-            form,
-        )
+        triples = ((row.left, row.right, row.score) for row in rows)
+        write_links(triples, sys.stdout.buffer, form)
 
 
 @click.command(epilog=examples("everalign status my.state", "everalign status my.state --json"))

@@ -1,7 +1,7 @@
 """Compiled loops over one tile of a similarity matrix.
 
-Columns are walked row by row, each thread with its own range of them, so that memory is read
-in order and no two threads write to the same place.
+They run on one core: the threads of the matrix product before and after them would be in the
+way of more (measured: twice as slow with two).
 """
 
 from __future__ import annotations
@@ -9,57 +9,56 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Places = NDArray[np.int64]
-STRIPE = 128  # columns that one thread takes at a time
+Places = NDArray[np.int32]
 
-_compiled: Any = njit(parallel=True, cache=True, nogil=True)
+_compiled: Any = njit(cache=True, nogil=True)
 _helper: Any = njit(cache=True, nogil=True, inline="always")
 
 
 @_helper  # type: ignore[untyped-decorator,unused-ignore]
-def _insert(top: Floats, value: float) -> None:
-    """Put a value into a list that falls from its first to its last place."""
-    place = len(top) - 1
-    while place > 0 and top[place - 1] < value:
-        top[place] = top[place - 1]
-        place -= 1
-    top[place] = value
+def _insert(values: Floats, places: Places, value: float, place: int) -> None:
+    """Put a value and its place into a list that falls from its first to its last entry."""
+    spot = len(values) - 1
+    while spot > 0 and values[spot - 1] < value:
+        values[spot] = values[spot - 1]
+        places[spot] = places[spot - 1]
+        spot -= 1
+    values[spot] = value
+    places[spot] = place
 
 
 @_compiled  # type: ignore[untyped-decorator,unused-ignore]
-def keep_top_of_rows(tile: Floats, top: Floats) -> None:
-    """Keep the highest values of each row of the tile in `top`, highest first."""
-    last = top.shape[1] - 1
-    for row in prange(tile.shape[0]):
+def keep_nearest_of_rows(tile: Floats, values: Floats, places: Places, shift: int) -> None:
+    """Keep the highest values of each row and their columns, highest first."""
+    last = values.shape[1] - 1
+    for row in range(tile.shape[0]):
+        bar = values[row, last]
         for column in range(tile.shape[1]):
-            if tile[row, column] > top[row, last]:
-                _insert(top[row], tile[row, column])
+            if tile[row, column] > bar:
+                _insert(values[row], places[row], tile[row, column], shift + column)
+                bar = values[row, last]
 
 
 @_compiled  # type: ignore[untyped-decorator,unused-ignore]
-def keep_top_of_columns(tile: Floats, top: Floats) -> None:
-    """Keep the highest values of each column of the tile in `top`, highest first."""
-    last = top.shape[1] - 1
-    width = tile.shape[1]
-    for stripe in prange((width + STRIPE - 1) // STRIPE):
-        first = stripe * STRIPE
-        stop = min(first + STRIPE, width)
-        bar = top[first:stop, last].copy()
-        for row in range(tile.shape[0]):
-            for column in range(first, stop):
-                if tile[row, column] > bar[column - first]:
-                    _insert(top[column], tile[row, column])
-                    bar[column - first] = top[column, last]
+def keep_nearest_of_columns(tile: Floats, values: Floats, places: Places, shift: int) -> None:
+    """Keep the highest values of each column and their rows, highest first."""
+    last = values.shape[1] - 1
+    bar = values[:, last].copy()
+    for row in range(tile.shape[0]):
+        for column in range(tile.shape[1]):
+            if tile[row, column] > bar[column]:
+                _insert(values[column], places[column], tile[row, column], shift + row)
+                bar[column] = values[column, last]
 
 
 @_compiled  # type: ignore[untyped-decorator,unused-ignore]
 def best_of_rows(tile: Floats, hub: Floats, best: Floats, at: Places, shift: int) -> None:
     """The highest 2·similarity − hub of each row so far, and the column where it stands."""
-    for row in prange(tile.shape[0]):
+    for row in range(tile.shape[0]):
         for column in range(tile.shape[1]):
             value = np.float32(2.0) * tile[row, column] - hub[column]
             if value > best[row]:
@@ -68,15 +67,27 @@ def best_of_rows(tile: Floats, hub: Floats, best: Floats, at: Places, shift: int
 
 
 @_compiled  # type: ignore[untyped-decorator,unused-ignore]
-def best_of_columns(tile: Floats, hub: Floats, best: Floats, at: Places, shift: int) -> None:
-    """The highest 2·similarity − hub of each column so far, and the row where it stands."""
-    width = tile.shape[1]
-    for stripe in prange((width + STRIPE - 1) // STRIPE):
-        first = stripe * STRIPE
-        stop = min(first + STRIPE, width)
-        for row in range(tile.shape[0]):
-            for column in range(first, stop):
-                value = np.float32(2.0) * tile[row, column] - hub[row]
-                if value > best[column]:
-                    best[column] = value
-                    at[column] = shift + row
+def best_of_lists(
+    mine: Floats,
+    my_places: Places,
+    theirs: Floats,
+    their_places: Places,
+    their_hub: Floats,
+    best: Floats,
+    at: Places,
+) -> None:
+    """The highest 2·similarity − hub of each row among the pairs that either side has kept."""
+    for row in range(mine.shape[0]):
+        for spot in range(mine.shape[1]):
+            column = my_places[row, spot]
+            value = np.float32(2.0) * mine[row, spot] - their_hub[column]
+            if value > best[row]:
+                best[row] = value
+                at[row] = column
+    for column in range(theirs.shape[0]):
+        for spot in range(theirs.shape[1]):
+            row = their_places[column, spot]
+            value = np.float32(2.0) * theirs[column, spot] - their_hub[column]
+            if value > best[row]:
+                best[row] = value
+                at[row] = column

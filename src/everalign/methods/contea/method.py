@@ -6,6 +6,7 @@ Knowledge Graphs. ISWC 2022.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,13 @@ class ContEA:
         schedule = Schedule(s.batch, s.learning_rate, s.max_epochs, s.validate_every, s.patience)
         stage = Training(self.encoder, graph, s, chance)
         train(stage, seeds, valid, schedule, chance.numpy, progress)
+        if s.bootstrap > 0:
+            found = self.candidates(problem, progress)
+            sure = _nodes(found.best(round(s.bootstrap * len(found))), graph)
+            schedule = replace(
+                schedule, learning_rate=s.learning_rate / 2, max_epochs=s.bootstrap_epochs
+            )
+            train(stage, np.concatenate([seeds, sure]), valid, schedule, chance.numpy, progress)
 
     def update(self, problem: Problem, progress: Progress) -> None:
         self.updates += 1
@@ -56,8 +64,7 @@ class ContEA:
         new = self._grow(problem, graph, chance)
         seeds, valid = _seeds_and_validation(problem, chance.numpy)
         replayed = seeds[_near(graph, new)[seeds].any(axis=1)] if s.replay else seeds[:0]
-        best = problem.links.best(s.trusted)
-        trusted = np.stack([best.left, best.right + graph.left_nodes], axis=1)
+        trusted = _nodes(problem.links.best(s.trusted), graph)
         if len(new) == 0 or len(replayed) + len(trusted) == 0:
             return
         schedule = Schedule(
@@ -178,6 +185,11 @@ def _seeds_and_validation(problem: Problem, rng: np.random.Generator) -> tuple[N
         valid, seeds = seeds[order[:held_out]], seeds[order[held_out:]]
     left, right = problem.free()
     return seeds, Validation.draw(valid, left, right + problem.left.entities, rng)
+
+
+def _nodes(pairs: Candidates, graph: UnionGraph) -> Nodes:
+    """Candidates as pairs of nodes."""
+    return np.stack([pairs.left, pairs.right + graph.left_nodes], axis=1)
 
 
 def _near(graph: UnionGraph, new: IntArray) -> NDArray[np.bool_]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 class ContEASettings:
     """What can be set. The paper's variants: `trusted = 0` (without trusted links), with
     `replay = false` as well (without trusted links and replay), or `retrain = true`.
+
+    `bootstrap` is the share of the links found after training that a second, shorter round of
+    training takes for seeds; the paper has no such round (`bootstrap = 0`).
     """
 
     dim: int = 100
@@ -23,6 +26,8 @@ class ContEASettings:
     max_epochs: int = 200
     validate_every: int = 2
     patience: int = 3
+    bootstrap: float = 0.7
+    bootstrap_epochs: int = 6
 
     retrain: bool = False
     replay: bool = True
