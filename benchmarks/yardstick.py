@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from everalign.graph import Graph
+from everalign.graph import Graph, IntArray
 
 DIM, DEPTH, PROXIES, DROPOUT = 100, 2, 64, 0.3
 BATCH, LEARNING_RATE, RECONSTRUCTION = 1024, 0.0005, 0.01
@@ -79,11 +79,12 @@ class PlainContEA(nn.Module):
             nn.functional.dropout(self.entity, DROPOUT)[self.target], self.source, self.nodes
         )
         reconstruction = (self.entity - around).square().sum()
-        return (
+        total: Tensor = (
             self._alignment(vectors, left, right)
             + self._alignment(vectors, right, left)
             + RECONSTRUCTION * len(pairs) / self.nodes * reconstruction
         )
+        return total
 
     def _reflected(self, x: Tensor, rho: Tensor, attention: Tensor) -> Tensor:
         logit = (rho @ attention).squeeze(1)
@@ -95,10 +96,10 @@ class PlainContEA(nn.Module):
         return torch.zeros_like(x).index_add(0, self.source, message)
 
     def _proxied(self, x: Tensor, branch: int) -> Tensor:
-        proxy = self.proxy[branch]
+        proxy: Tensor = self.proxy[branch]
         cosine = nn.functional.normalize(x, dim=1) @ nn.functional.normalize(proxy, dim=1).T
         rest = x - torch.softmax(cosine, dim=1) @ proxy
-        gate = torch.sigmoid(rest @ self.gate[branch] + self.bias[branch])
+        gate: Tensor = torch.sigmoid(rest @ self.gate[branch] + self.bias[branch])
         return gate * x + (1 - gate) * rest
 
     def _alignment(self, vectors: Tensor, side: Tensor, other: Tensor) -> Tensor:
@@ -113,13 +114,10 @@ class PlainContEA(nn.Module):
         excess = excess * mask
         mean = excess.mean(1, keepdim=True).detach()
         spread = excess.std(1, keepdim=True, correction=0).detach()
-        loss: Tensor = torch.logsumexp(30 * (excess - mean) / spread + 10, dim=1).mean()
-        return loss
+        return torch.logsumexp(30 * (excess - mean) / spread + 10, dim=1).mean()
 
 
-def plain_epoch_seconds(
-    left: Graph, right: Graph, seeds: np.ndarray[tuple[int, int], np.dtype[np.int32]]
-) -> float:
+def plain_epoch_seconds(left: Graph, right: Graph, seeds: IntArray) -> float:
     """The time of one epoch over the seeds."""
     torch.manual_seed(0)
     model = PlainContEA(left, right)

@@ -21,9 +21,9 @@ from everalign.graph import (
     Names,
     TripleSource,
     Vocabulary,
+    count_and_take,
     refuse_swapped_sides,
     take_links,
-    take_triples,
 )
 from everalign.ledger import RULES, Event, Kind, Link, Pair, View, changes, confirm, decide, fold
 from everalign.matching import Candidates
@@ -45,7 +45,11 @@ def read_delta(
     vocabularies = _vocabulary(store, "left"), _vocabulary(store, "right")
     graphs = _graph(store, "left"), _graph(store, "right")
     known = [(len(vocabulary.entities), len(vocabulary.relations)) for vocabulary in vocabularies]
-    rows = take_triples(left, vocabularies[0]), take_triples(right, vocabularies[1])
+    (left_rows, left_literals), (right_rows, right_literals) = (
+        count_and_take(source, vocabulary)
+        for source, vocabulary in zip((left, right), vocabularies, strict=True)
+    )
+    rows = left_rows, right_rows
     refuse_swapped_sides((left, right), rows, vocabularies, graphs)
     content = {"left_triples": rows[0], "right_triples": rows[1]}
     if seeds is not None:
@@ -59,7 +63,8 @@ def read_delta(
     for side, vocabulary, (entities, relations) in zip(SIDES, vocabularies, known, strict=True):
         new_names[side, "entity"] = vocabulary.entities.since(entities)
         new_names[side, "relation"] = vocabulary.relations.since(relations)
-    return Delta(digest_of(content), _describe(left, right), content | missing, new_names)
+    counts = {"literals": left_literals + right_literals}
+    return Delta(digest_of(content), _describe(left, right), content | missing, new_names, counts)
 
 
 def apply_pending(store: Store, progress: Progress) -> None:
@@ -135,6 +140,7 @@ def _trusted_events(delta: Delta, view: View, version: int) -> list[Event]:
 def _facts(problem: Problem, delta: Delta, moves: list[Event]) -> dict[str, Json]:
     return {
         "source": delta.source,
+        "literals": delta.counts["literals"],
         "left_triples": len(delta.arrays["left_triples"]),
         "right_triples": len(delta.arrays["right_triples"]),
         "left_entities": problem.left.entities - problem.old_left,

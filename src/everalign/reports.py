@@ -32,7 +32,8 @@ class Happening:
 class Report:
     """What a version brought: triples and entities in, links out.
 
-    The links that rest on a method's word grow by `added` + `revised` − `retracted`.
+    The links that rest on a method's word grow by `added` + `revised` − `retracted`; `literals`
+    counts the triples that were left out because they lead to no entity.
     """
 
     version: int
@@ -42,6 +43,7 @@ class Report:
     right_triples: int
     left_entities: int
     right_entities: int
+    literals: int
     links: int
     added: int
     revised: int

@@ -40,7 +40,7 @@ def examples(*lines: str) -> str:
 @click.option("--valid", type=FILE, help="More trusted links, to judge by, not to learn from.")
 @click.option("--method", help="A method that `everalign methods` lists.")
 @click.option("--seed", type=click.IntRange(min=0), help="Where every random choice comes from.")
-@click.option("--rule", help="How old and new links become one set: strict or paper.")
+@click.option("--rule", help="How old and new links become one set: strict, paper or latest.")
 @click.option("--config", type=FILE, help="Settings as TOML; options given here come first.")
 def init(
     state: Path,
@@ -218,3 +218,5 @@ def _say(report: Report) -> None:
         f"{report.retracted} retracted; {report.links} found links in force "
         f"({report.seconds:.1f} s)"
     )
+    if report.literals:
+        click.echo(f"{report.literals} triples with a literal were left out")

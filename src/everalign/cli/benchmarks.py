@@ -73,7 +73,7 @@ class Snapshots(click.ParamType[tuple[int, int]]):
     help="Fit on the first, update up to the last.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.")
-@click.option("--rule", help="How old and new links become one set: strict or paper.")
+@click.option("--rule", help="How old and new links become one set: strict, paper or latest.")
 @click.option("--config", type=FILE, help="Settings as TOML.")
 @click.option("--json", "out", type=FILE, help="Where the result goes, and where a run resumes.")
 def bench(

@@ -4,6 +4,7 @@ from everalign.graph.graph import Graph, IntArray, intern
 from everalign.graph.intake import (
     LinkSource,
     TripleSource,
+    count_and_take,
     pairs_of,
     refuse_swapped_sides,
     take_links,
@@ -20,6 +21,7 @@ __all__ = [
     "TripleSource",
     "UnionGraph",
     "Vocabulary",
+    "count_and_take",
     "intern",
     "pairs_of",
     "refuse_swapped_sides",

@@ -20,10 +20,16 @@ NO_LINKS = np.empty((0, 2), dtype=np.int32)
 
 def take_triples(source: TripleSource | None, vocabulary: Vocabulary) -> IntArray:
     """Triples from a file or from memory, as ids; new names are added to the vocabulary."""
-    if source is None:
-        source = []
-    triples = TripleReader(source) if isinstance(source, str | Path) else source
-    return intern(triples, vocabulary.entities, vocabulary.relations)
+    return count_and_take(source, vocabulary)[0]
+
+
+def count_and_take(source: TripleSource | None, vocabulary: Vocabulary) -> tuple[IntArray, int]:
+    """The same, and how many triples with a literal were left out."""
+    if not isinstance(source, str | Path):
+        return intern(source or [], vocabulary.entities, vocabulary.relations), 0
+    reader = TripleReader(source)
+    rows = intern(reader, vocabulary.entities, vocabulary.relations)
+    return rows, reader.literals_skipped
 
 
 def take_links(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from everalign.ledger.events import Event, Kind, changes
 from everalign.ledger.links import Link, Pair
 from everalign.ledger.review import confirm, reject
-from everalign.ledger.rules import RULES, Rule, decide, paper, strict
+from everalign.ledger.rules import RULES, Rule, decide, latest, paper, strict
 from everalign.ledger.view import Standing, View, fold
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "confirm",
     "decide",
     "fold",
+    "latest",
     "paper",
     "reject",
     "strict",

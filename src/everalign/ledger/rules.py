@@ -51,7 +51,16 @@ def paper(previous: Sequence[Link], found: Sequence[Link]) -> list[Link]:
     return _with_scores({*winners, *survivors}, _highest_scores([*previous, *found]))
 
 
-RULES: Mapping[str, Rule] = MappingProxyType({"strict": strict, "paper": paper})
+def latest(previous: Sequence[Link], found: Sequence[Link]) -> list[Link]:  # noqa: ARG001
+    """Only what was found now: for methods that start from nothing each time.
+
+    >>> latest([Link(1, 10, 0.9)], [Link(1, 11, 0.6)])
+    [Link(left=1, right=11, score=0.6)]
+    """
+    return strict([], found)
+
+
+RULES: Mapping[str, Rule] = MappingProxyType({"strict": strict, "paper": paper, "latest": latest})
 
 
 def decide(

@@ -34,8 +34,8 @@ class ContEASettings:
     trusted: int = 500
     trusted_weight: float = 0.1
     update_batch: int = 512
-    update_learning_rate: float = 0.001
+    update_learning_rate: float = 0.01
     update_reconstruction: float = 0.1
-    update_max_epochs: int = 10
+    update_max_epochs: int = 3
 
     neighbours: int = 10

@@ -1,0 +1,129 @@
+"""How fast ContEA is here: an epoch against the yardstick, an update against retraining.
+
+    python benchmarks/contea_speed.py DATASET_DIR [--snapshot 1] [--json OUT]
+
+Both members of a ratio are measured in this one run, on the same machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from everalign.evaluation.disguise import DisguisedDataset
+from everalign.graph import Graph, Vocabulary, take_links, take_triples, unite
+from everalign.methods import Problem
+from everalign.methods.contea.encoder import Encoder
+from everalign.methods.contea.method import ContEA
+from everalign.methods.contea.settings import ContEASettings
+from everalign.methods.contea.stages import Chance, Training
+from everalign.progress import silent
+from everalign.rdf import ContEADataset
+from yardstick import plain_epoch_seconds
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--snapshot", type=int, default=1)
+    parser.add_argument("--json", type=Path, default=RESULTS / "contea_speed.json")
+    arguments = parser.parse_args()
+    problems = read_problems(arguments.dataset, arguments.snapshot)
+    result = {
+        "dataset": arguments.dataset.name,
+        "seed": 0,
+        "epoch_at_t0": epochs(problems[0]),
+        f"update_at_t{arguments.snapshot}": update_against_retraining(problems),
+        "software": {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "torch": torch.__version__,
+            "cores": os.cpu_count(),
+        },
+    }
+    arguments.json.parent.mkdir(exist_ok=True)
+    arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+
+
+def read_problems(directory: Path, last: int) -> list[Problem]:
+    """The problems of snapshots 0 to `last`, without links in force."""
+    data = DisguisedDataset(ContEADataset.open(directory), seed=0)
+    sides = Vocabulary(), Vocabulary()
+    graphs = Graph.empty(), Graph.empty()
+    problems = []
+    for t in range(last + 1):
+        old = graphs
+        left, right = data.delta(t)
+        graphs = (
+            old[0].grown(take_triples(left, sides[0])),
+            old[1].grown(take_triples(right, sides[1])),
+        )
+        links = take_links(data.seeds(), *sides), take_links(data.valid(), *sides)
+        problems.append(Problem(*graphs, *links, old[0].entities, old[1].entities))
+    return problems
+
+
+def epochs(problem: Problem) -> dict[str, Any]:
+    """One epoch by the yardstick, and the median of three by the product."""
+    mine = [product_epoch_seconds(problem) for _ in range(4)][1:]  # the first one compiles
+    plain = plain_epoch_seconds(problem.left, problem.right, problem.seeds)
+    ours = statistics.median(mine)
+    return {"yardstick_seconds": plain, "everalign_seconds": ours, "ratio": plain / ours}
+
+
+def product_epoch_seconds(problem: Problem) -> float:
+    settings, chance = ContEASettings(), Chance(0)
+    graph = unite(problem.left, problem.right)
+    encoder = Encoder(
+        graph.nodes, 2 * graph.relations, dim=settings.dim, depth=settings.depth,
+        proxies=settings.proxies, generator=chance.torch,
+    )  # fmt: skip
+    stage = Training(encoder, graph, settings, chance)
+    learner = torch.optim.RMSprop(stage.parameters(), lr=settings.learning_rate)
+    pairs = problem.seeds.astype(np.int64) + np.array([0, problem.left.entities])
+    order = chance.numpy.permutation(len(pairs))
+    started = time.perf_counter()
+    for first in range(0, len(pairs), settings.batch):
+        learner.zero_grad()
+        stage.loss(pairs[order[first : first + settings.batch]]).backward()  # type: ignore[no-untyped-call]
+        learner.step()
+    return time.perf_counter() - started
+
+
+def update_against_retraining(problems: list[Problem]) -> dict[str, Any]:
+    """The last snapshot by an update, and by retraining from nothing; both with matching."""
+    method = ContEA(ContEASettings(), seed=0)
+    method.fit(problems[0], silent)
+    links = method.candidates(problems[0], silent)
+    for problem in problems[1:]:
+        started = time.perf_counter()
+        method.update(replace(problem, links=links), silent)
+        links = method.candidates(problem, silent)
+        update = time.perf_counter() - started
+    retrained = ContEA(ContEASettings(), seed=0)
+    started = time.perf_counter()
+    retrained.fit(problems[-1], silent)
+    retrained.candidates(problems[-1], silent)
+    retraining = time.perf_counter() - started
+    return {
+        "update_seconds": update,
+        "retraining_seconds": retraining,
+        "ratio": update / retraining,
+    }
+
+
+if __name__ == "__main__":
+    main()
