@@ -24,7 +24,15 @@ class Aligner:
     """An alignment of two growing graphs, kept in a state directory.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from everalign.sample import SampleConfig, generate
+    >>> left = [("a", "knows", "b"), ("b", "knows", "c"), ("c", "knows", "d")]
+    >>> right = [("A", "kennt", "B"), ("B", "kennt", "C"), ("C", "kennt", "D")]
+    >>> with TemporaryDirectory() as directory:
+    ...     seeds = [("a", "A"), ("d", "D")]
+    ...     config = Config(settings={"max_epochs": 10})
+    ...     aligner = Aligner.create(f"{directory}/state", left, right, seeds, config=config)
+    ...     outcome = aligner.update(left=[("d", "knows", "e")], right=[("D", "kennt", "E")])
+    ...     [report.version for report in outcome.reports]
+    [1]
     """
 
     def __init__(self, state: str | Path) -> None:

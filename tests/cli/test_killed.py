@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 import subprocess
 import sys
 import time
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from everalign import Aligner, Config, Happening, Link
 
 pytest.importorskip("torch")
 
@@ -25,8 +27,14 @@ def once_there(*parts: str) -> Moment:
     return lambda state, running: state.joinpath(*parts).exists()
 
 
-def kill_at(moment: Moment, state: Path, *arguments: object) -> bool:
-    """Start a command and kill it at a moment; False if it was done before."""
+def while_learning(state: Path, running: float) -> bool:
+    """The catalogue was last written some time ago: the method is at work."""
+    catalogue = state / "everalign.sqlite"
+    return catalogue.exists() and time.time() - catalogue.stat().st_mtime > 0.5
+
+
+def kill_at(moment: Moment, state: Path, *arguments: object) -> None:
+    """Start a command and kill it at a moment, which must come before it is done."""
     started = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "everalign", *map(str, arguments)],
@@ -36,64 +44,75 @@ def kill_at(moment: Moment, state: Path, *arguments: object) -> bool:
         while process.poll() is None and not moment(state, time.monotonic() - started):
             time.sleep(0.0005)
         process.kill()
-    return process.returncode == -9
+    assert process.returncode == -9, "the process was done before it could be killed"
 
 
-def state_of(everalign: Run, state: Path) -> tuple[str, str]:
-    links = everalign("links", state, "--json")
-    history = everalign("history", state, "--json")
-    assert links.returncode == history.returncode == 0, links.stderr + history.stderr
-    return links.stdout, history.stdout
+def content(state: Path) -> tuple[list[Link], list[Happening]]:
+    aligner = Aligner.open(state)
+    return aligner.links(), aligner.history()
 
 
 @pytest.fixture(scope="module")
-def commands(dataset: Path, quick_toml: Path) -> tuple[list[object], list[object]]:
+def files(dataset: Path) -> tuple[dict[str, Path], dict[str, Path]]:
+    """What is given to init, and to the update after it."""
     base, batch = dataset / "base", dataset / "batch1"
     return (
-        [
-            "--left",
-            base / "triples_1",
-            "--right",
-            base / "triples_2",
-            "--seeds",
-            base / "train_links",
-            "--valid",
-            base / "valid_links",
-            "--config",
-            quick_toml,
-        ],
-        ["--left", batch / "new_triples_1", "--right", batch / "new_triples_2"],
+        {
+            "left": base / "triples_1",
+            "right": base / "triples_2",
+            "seeds": base / "train_links",
+            "valid": base / "valid_links",
+        },
+        {"left": batch / "new_triples_1", "right": batch / "new_triples_2"},
     )
 
 
-INIT_MOMENTS = {
+def options(given: dict[str, Path]) -> list[object]:
+    return [part for name, path in given.items() for part in (f"--{name}", path)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    tmp_path_factory: pytest.TempPathFactory,
+    files: tuple[dict[str, Path], dict[str, Path]],
+    quick_toml: Path,
+) -> tuple[Path, Path]:
+    """The states after init and after the update where nobody was killed."""
+    directory = tmp_path_factory.mktemp("undisturbed")
+    first, second = directory / "first", directory / "second"
+    Aligner.create(first, *files[0].values(), config=Config.read(quick_toml))  # type: ignore[arg-type]
+    shutil.copytree(first, second)
+    Aligner.open(second).update(files[1]["left"], files[1]["right"])
+    return first, second
+
+
+INIT_MOMENTS: dict[str, Moment] = {
     "early": after(0.3),
     "as the catalogue appears": once_there("everalign.sqlite"),
     "as the delta is written": once_there("deltas", "000000"),
-    "while fitting": lambda state, running: _stands(state, 1.0),
+    "while learning": while_learning,
     "as the version is written": once_there("versions", "000000"),
 }
 
 
-def _stands(state: Path, seconds: float) -> bool:
-    """Whether the catalogue was last written some time ago: the method is at work."""
-    catalogue = state / "everalign.sqlite"
-    return catalogue.exists() and time.time() - catalogue.stat().st_mtime > seconds
-
-
 @pytest.mark.parametrize("name", INIT_MOMENTS)
 def test_init_killed_and_run_again_is_as_if_nothing_had_happened(
-    everalign: Run, tmp_path: Path, commands: tuple[list[object], list[object]], name: str
+    everalign: Run,
+    tmp_path: Path,
+    files: tuple[dict[str, Path], dict[str, Path]],
+    quick_toml: Path,
+    undisturbed: tuple[Path, Path],
+    name: str,
 ) -> None:
-    straight, broken = tmp_path / "straight", tmp_path / "broken"
-    assert everalign("init", straight, *commands[0]).returncode == 0
-    assert kill_at(INIT_MOMENTS[name], broken, "init", broken, *commands[0])
-    again = everalign("init", broken, *commands[0])
+    state = tmp_path / "state"
+    arguments = ["init", state, *options(files[0]), "--config", quick_toml]
+    kill_at(INIT_MOMENTS[name], state, *arguments)
+    again = everalign(*arguments)
     assert again.returncode == 0, again.stderr
-    assert state_of(everalign, broken) == state_of(everalign, straight)
+    assert content(state) == content(undisturbed[0])
 
 
-UPDATE_MOMENTS = {
+UPDATE_MOMENTS: dict[str, Moment] = {
     "early": after(0.3),
     "as the delta is written": once_there("deltas", "000001"),
     "as the version is written": once_there("versions", "000001"),
@@ -103,22 +122,20 @@ UPDATE_MOMENTS = {
 
 @pytest.mark.parametrize("name", UPDATE_MOMENTS)
 def test_update_killed_and_run_again_is_as_if_nothing_had_happened(
-    everalign: Run, tmp_path: Path, commands: tuple[list[object], list[object]], name: str
+    everalign: Run,
+    tmp_path: Path,
+    files: tuple[dict[str, Path], dict[str, Path]],
+    undisturbed: tuple[Path, Path],
+    name: str,
 ) -> None:
-    straight, broken = tmp_path / "straight", tmp_path / "broken"
-    for state in (straight, broken):
-        assert everalign("init", state, *commands[0]).returncode == 0
-    assert everalign("update", straight, *commands[1]).returncode == 0
-    before = state_of(everalign, broken)
-
-    assert kill_at(UPDATE_MOMENTS[name], broken, "update", broken, *commands[1])
-    assert state_of(everalign, broken) == before, "the last version is whole"
-    status = json.loads(everalign("status", broken, "--json").stdout)
-    assert status["version"] == 0
+    state = tmp_path / "state"
+    shutil.copytree(undisturbed[0], state)
+    kill_at(UPDATE_MOMENTS[name], state, "update", state, *options(files[1]))
+    assert content(state) == content(undisturbed[0]), "the last version is whole"
     if name == "as the version is written":
-        assert status["pending"] == "new_triples_1, new_triples_2"
-        finished = everalign("update", broken)  # the delta need not be given again
+        assert Aligner.open(state).status().pending == "new_triples_1, new_triples_2"
+        again = everalign("update", state)  # the delta need not be given again
     else:
-        finished = everalign("update", broken, *commands[1])
-    assert finished.returncode == 0, finished.stderr
-    assert state_of(everalign, broken) == state_of(everalign, straight)
+        again = everalign("update", state, *options(files[1]))
+    assert again.returncode == 0, again.stderr
+    assert content(state) == content(undisturbed[1])
