@@ -80,7 +80,8 @@ def undisturbed(
     """The states after init and after the update where nobody was killed."""
     directory = tmp_path_factory.mktemp("undisturbed")
     first, second = directory / "first", directory / "second"
-    Aligner.create(first, *files[0].values(), config=Config.read(quick_toml))  # type: ignore[arg-type]
+    left, right, seeds, valid = files[0].values()
+    Aligner.create(first, left, right, seeds, valid, Config.read(quick_toml))
     shutil.copytree(first, second)
     Aligner.open(second).update(files[1]["left"], files[1]["right"])
     return first, second

@@ -7,7 +7,6 @@ Knowledge Graphs. ISWC 2022.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from everalign.matching import Candidates, mutual_best
 from everalign.methods.contea.encoder import Encoder
 from everalign.methods.contea.inductive import inductive_start
 from everalign.methods.contea.settings import ContEASettings
+from everalign.methods.contea.sizes import Sizes
 from everalign.methods.contea.stages import Chance, FineTuning, Training
 from everalign.methods.contea.training import Nodes, Schedule, train
 from everalign.methods.contea.validation import Validation
@@ -142,45 +142,12 @@ class ContEA:
         return self._united[1]
 
 
-class Sizes(NamedTuple):
-    """How many entities and relations the encoder knows, and where they stand in its tables."""
-
-    left_entities: int
-    right_entities: int
-    left_relations: int
-    right_relations: int
-
-    @staticmethod
-    def of(problem: Problem) -> Sizes:
-        left, right = problem.left, problem.right
-        return Sizes(left.entities, right.entities, left.relations, right.relations)
-
-    @property
-    def nodes(self) -> int:
-        return self.left_entities + self.right_entities
-
-    @property
-    def directed(self) -> int:
-        return 2 * (self.left_relations + self.right_relations)
-
-    def nodes_in(self, later: Sizes) -> Nodes:
-        """Where these nodes stand once there are more."""
-        right = later.left_entities + np.arange(self.right_entities)
-        return np.concatenate([np.arange(self.left_entities), right])
-
-    def directed_in(self, later: Sizes) -> Nodes:
-        """Where these directed relations stand once there are more."""
-        right = later.left_relations + np.arange(self.right_relations)
-        forward = np.concatenate([np.arange(self.left_relations), right])
-        return np.concatenate([forward, forward + later.directed // 2])
-
-
 def _seeds_and_validation(problem: Problem, rng: np.random.Generator) -> tuple[Nodes, Validation]:
     """Pairs of nodes to learn from and to judge with; part of the seeds, if none are given."""
     shift = np.array([0, problem.left.entities])
     seeds, valid = problem.seeds + shift, problem.valid + shift
     if len(valid) == 0:
-        order = rng.permutation(len(seeds))
+        order = np.random.default_rng(len(seeds)).permutation(len(seeds))  # the same every time
         held_out = max(1, round(HELD_OUT * len(seeds))) if len(seeds) > 1 else 0
         valid, seeds = seeds[order[:held_out]], seeds[order[held_out:]]
     left, right = problem.free()
