@@ -63,6 +63,11 @@ class Aligner:
         Store.open(state, write=False).close()
         return cls(state)
 
+    def config(self) -> Config:
+        """What the alignment is made with."""
+        with Store.open(self.state, write=False) as store:
+            return _config(store)
+
     def update(
         self,
         left: TripleSource | None = None,
@@ -101,7 +106,7 @@ class Aligner:
     def status(self) -> Status:
         """The alignment at a glance."""
         with Store.open(self.state, write=False) as store:
-            config = Config.parse(store.settings()["config"])
+            config = _config(store)
             reports = _reports(store)
             view, pending = store.links(), store.pending()
             return Status(
@@ -152,6 +157,10 @@ def _check(config: Config) -> None:
     if config.rule not in RULES:
         raise ConfigError(f"unknown rule {config.rule!r}; there are: {', '.join(RULES)}")
     make_method(config)
+
+
+def _config(store: Store) -> Config:
+    return Config.parse(store.settings()["config"])
 
 
 def _begin(state: Path, config: Config, delta: Delta) -> Store:

@@ -16,6 +16,7 @@ from everalign.evaluation.protocol import Benchmark, Record
 from everalign.matching import Candidates
 from everalign.methods import METHODS, Arrays, Entry, Problem, register
 from everalign.progress import Progress
+from everalign.sample import SampleConfig, generate, write_sample
 
 
 class ById:
@@ -62,18 +63,16 @@ def test_ids_and_file_order_tell_nothing(tmp_path: Path, cheat: Config) -> None:
     assert result["snapshots"][0]["f1"] < 0.05
 
 
-def test_the_score_does_not_depend_on_the_ids_of_a_dataset(tmp_path: Path, quick: Config) -> None:
+def test_the_score_does_not_depend_on_the_ids_of_a_dataset(tmp_path: Path) -> None:
     """The same graphs under other ids and in another order give the same score, but for noise."""
     pytest.importorskip("torch")
-    from everalign.sample import SampleConfig, generate, write_sample
-
     one, two = tmp_path / "one", tmp_path / "two"
-    write_sample(generate(SampleConfig(triples=3000, snapshots=1)), one)
-    write_sample(generate(SampleConfig(triples=3000, snapshots=1)), two)
+    for directory in (one, two):
+        write_sample(generate(SampleConfig(triples=4000, snapshots=1)), directory)
     for name in ("triples_1", "triples_2"):
         file = two / "base" / name
         file.write_text("".join(sorted(file.read_text().splitlines(keepends=True))))
-    config = Config(settings={"dim": 32, "max_epochs": 20})
+    config = Config(settings={"dim": 32, "max_epochs": 60, "validate_every": 10})
     scores = [
         Benchmark(data, config, 0, 0).run(tmp_path / f"{data.name}.json")["snapshots"][0]["f1"]
         for data in (one, two)
@@ -145,3 +144,18 @@ def test_a_snapshot_that_is_not_there(tmp_path: Path, dataset: Path, quick: Conf
 def test_scores_without_a_denominator_are_zero() -> None:
     nothing = score([], [])
     assert (nothing.precision, nothing.recall, nothing.f1) == (0, 0, 0)
+
+
+def test_the_state_of_another_run_is_not_gone_on_with(
+    tmp_path: Path, dataset: Path, quick: Config
+) -> None:
+    def break_off(record: Record) -> None:
+        raise InterruptedError
+
+    out = tmp_path / "out.json"
+    with pytest.raises(InterruptedError):
+        Benchmark(dataset, quick, 0, 1).run(out, watch=break_off)
+    out.unlink()
+    other = Config(seed=5, settings=quick.settings)
+    with pytest.raises(ConfigError, match="holds another run"):
+        Benchmark(dataset, other, 0, 1).run(out)

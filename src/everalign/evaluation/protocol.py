@@ -83,6 +83,8 @@ class Benchmark:
                 state, left, right, data.seeds(), data.valid(), self.config, progress
             )
         aligner = Aligner.open(state)
+        if aligner.config() != self.config:
+            raise ConfigError(f"{state} holds another run: delete it or choose another file")
         if len(aligner.status().reports) <= t - self.first:
             aligner.update(*data.delta(t), progress=progress)
         return aligner
