@@ -94,5 +94,5 @@ def _check(name: str, value: Any, default: Any, origin: str) -> None:
 
 
 def _toml(value: Any) -> str:
-    # The scalars that settings have are written alike in TOML and JSON.
-    return json.dumps(value, ensure_ascii=False)
+    # The scalars that settings have are written alike in TOML and JSON, but for one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

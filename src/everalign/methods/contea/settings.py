@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from everalign.errors import ConfigError
+
+AT_LEAST_ONE = (
+    "dim",
+    "depth",
+    "proxies",
+    "negatives",
+    "batch",
+    "validate_every",
+    "update_batch",
+    "neighbours",
+)
+
 
 @dataclass(frozen=True)
 class ContEASettings:
@@ -39,3 +52,12 @@ class ContEASettings:
     update_max_epochs: int = 3
 
     neighbours: int = 10
+
+    def __post_init__(self) -> None:
+        for name in AT_LEAST_ONE:
+            if getattr(self, name) < 1:
+                raise ConfigError(f"contea: {name!r} must be at least 1")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError("contea: 'dropout' must be at least 0 and less than 1")
+        if not 0 <= self.bootstrap <= 1:
+            raise ConfigError("contea: 'bootstrap' must be between 0 and 1")

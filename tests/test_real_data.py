@@ -1,0 +1,47 @@
+"""On the paper's own datasets, where they are at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from everalign.config import Config
+from everalign.evaluation.protocol import Benchmark
+from everalign.graph import Graph, Vocabulary, take_triples, unite
+from everalign.rdf import ContEADataset
+
+# Table 1 of the paper: triples of the left and right graph, and test links, at each snapshot.
+TABLE_1 = {
+    "ZH-EN": [(70414, 95142, 12682), (103982, 154833, 14213), (137280, 213405, 16296),
+              (173740, 278076, 18716), (213814, 351659, 21473), (258311, 434683, 24678)],
+    "JA-EN": [(77214, 93484, 13127), (112268, 150636, 15079), (147097, 207056, 18092),
+              (185398, 270469, 21690), (227852, 341432, 25656), (274884, 421971, 29782)],
+    "FR-EN": [(105998, 115722, 13048), (148274, 184132, 15875), (191697, 251591, 20481),
+              (239861, 326689, 25753), (293376, 411528, 31564), (352886, 507793, 37592)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLE_1)
+def test_the_datasets_read_as_the_paper_counts_them(real_data: Path, name: str) -> None:
+    dataset = ContEADataset.open(real_data / name)
+    left = right = 0
+    for t, expected in enumerate(TABLE_1[name]):
+        paths = dataset.delta(t)
+        left += len(take_triples(paths[0], Vocabulary()))
+        right += len(take_triples(paths[1], Vocabulary()))
+        assert (left, right, len(dataset.test(t))) == expected
+
+
+def test_merged_edges_and_relation_sets_of_the_union(real_data: Path) -> None:
+    dataset = ContEADataset.open(real_data / "ZH-EN")
+    graphs = [Graph.empty().grown(take_triples(path, Vocabulary())) for path in dataset.delta(0)]
+    union = unite(graphs[0], graphs[1])
+    assert (union.nodes, len(union.target), union.sets) == (38960, 259545, 14096)
+
+
+def test_a_few_epochs_reach_most_of_the_published_quality(real_data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    config = Config(settings={"max_epochs": 8, "bootstrap": 0})
+    result = Benchmark(real_data / "ZH-EN", config, 0, 0).run(tmp_path / "out.json")
+    assert result["snapshots"][0]["f1"] > 0.6
