@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everalign import Aligner, Config, register
+from everalign import Aligner, Config
 from everalign.errors import StateError
 from everalign.matching import Candidates
-from everalign.methods import METHODS, Arrays, Entry, Problem
+from everalign.methods import METHODS, Arrays, Entry, Problem, register
 from everalign.progress import Progress
 
 LEFT = [("Oslo", "in", "Norway"), ("Bergen", "in", "Norway"), ("Rome", "in", "Italy")]
@@ -63,7 +63,7 @@ def pairs(aligner: Aligner, at: int | None = None) -> set[tuple[str, str]]:
 
 
 def test_trusted_links_are_in_force_and_free_entities_are_linked(aligner: Aligner) -> None:
-    trusted = [link for link in aligner.links() if link.origin == "trusted"]
+    trusted = [link for link in aligner.links() if link.origin == "given"]
     assert [(link.left, link.right, link.score) for link in trusted] == [
         ("Norway", "Норвегия", 1.0)
     ]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from everalign.errors import EverAlignError
     from everalign.evaluation.metrics import Scores
     from everalign.evaluation.protocol import Benchmark
-    from everalign.methods.registry import register
     from everalign.reports import Happening, Link, Outcome, Report, Status
 
 # Names are imported when they are first used: the command line must not wait for them.
@@ -31,7 +30,6 @@ _HOME = {
     "Report": "reports",
     "Scores": "evaluation.metrics",
     "Status": "reports",
-    "register": "methods.registry",
 }
 
 __all__ = [
@@ -45,7 +43,6 @@ __all__ = [
     "Report",
     "Scores",
     "Status",
-    "register",
 ]
 
 

@@ -5,14 +5,17 @@ Every verb of the command line is a method here, and does the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from importlib.metadata import version as installed
 from pathlib import Path
+from typing import Any
 
 from everalign.config import Config
 from everalign.errors import ConfigError, InputError, StateError
 from everalign.evaluation.metrics import Scores, score
 from everalign.flow import apply_pending, read_delta
-from everalign.graph import LinkSource, Names, TripleSource, pairs_of
+from everalign.graph import LinkSource, Names, TripleSource, pairs_of, refuse_unreadable
 from everalign.ledger import RULES, Event
 from everalign.methods import make_method
 from everalign.progress import Progress, silent
@@ -52,7 +55,7 @@ class Aligner:
         """Start an alignment from two graphs and a few trusted links: version 0."""
         config = config or Config()
         _check(config)
-        delta = read_delta(None, left, right, seeds, valid)
+        delta = read_delta(None, left, right, seeds, valid, progress)
         with _begin(Path(state), config, delta) as store:
             apply_pending(store, progress)
         return cls(state)
@@ -77,16 +80,19 @@ class Aligner:
         """Feed in what either graph has gained; first finish an update that was broken off."""
         with Store.open(self.state, write=True) as store:
             first = store.next_version()
+            refuse_unreadable(left, right)
             if store.pending() is not None:
                 apply_pending(store, progress)
+            elif store.last_version() is None:
+                raise StateError(f"{self.state} was broken off before it began: run `init` again")
             if left is None and right is None:
                 return _outcome(store, first, "nothing to do: no delta is given or pending")
-            delta = read_delta(store, left, right)
+            delta = read_delta(store, left, right, progress=progress)
             applied = store.applied(delta.digest)
             if applied is not None:
                 return _outcome(store, first, f"this delta was applied as version {applied}")
             if not any(len(rows) for rows in delta.arrays.values()):
-                return _outcome(store, first, "the graphs have all of these triples already")
+                return _outcome(store, first, "nothing new: the graphs have all of these triples")
             store.journal(delta)
             apply_pending(store, progress)
             return _outcome(store, first)
@@ -97,7 +103,7 @@ class Aligner:
             left, right = store.names("left", "entity"), store.names("right", "entity")
             standing = store.links(at).links
         links = [
-            Link(left[a], right[b], s.score, s.since, "trusted" if s.confirmed else "found")
+            Link(left[a], right[b], s.score, s.since, "given" if s.confirmed else "found")
             for (a, b), s in standing.items()
             if min_score is None or s.confirmed or s.score >= min_score
         ]
@@ -119,7 +125,7 @@ class Aligner:
                 right_triples=sum(report.right_triples for report in reports),
                 left_entities=sum(report.left_entities for report in reports),
                 right_entities=sum(report.right_entities for report in reports),
-                trusted_links=len(view.confirmed),
+                given_links=len(view.confirmed),
                 found_links=len(view.links) - len(view.confirmed),
                 pending=None if pending is None else pending.source,
                 reports=tuple(reports),
@@ -136,17 +142,18 @@ class Aligner:
                 raise InputError(f"{entity!r} is in neither of the two graphs")
             events = store.events(left=left) if left is not None else []
             events += store.events(right=right) if right is not None else []
-            return [_happening(event, *names) for event in dict.fromkeys(events)]
+            in_order = sorted(dict.fromkeys(events), key=lambda event: event.version)
+            return [_happening(event, *names) for event in in_order]
 
     def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
         """How the found links compare with gold links.
 
-        Trusted links are left out on both sides, and so is every gold link of their entities.
+        Given links are left out on both sides, and so is every gold link of their entities.
         """
         pairs = pairs_of(gold)
         links = self.links(at=at)
-        lefts = {link.left for link in links if link.origin == "trusted"}
-        rights = {link.right for link in links if link.origin == "trusted"}
+        lefts = {link.left for link in links if link.origin == "given"}
+        rights = {link.right for link in links if link.origin == "given"}
         found = [(link.left, link.right) for link in links if link.origin == "found"]
         return score(
             found, [pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights]
@@ -170,18 +177,20 @@ def _begin(state: Path, config: Config, delta: Delta) -> Store:
         store = Store.create(state, settings)
     else:
         store = Store.open(state, write=True)
+    try:
         pending = store.pending()
         if store.last_version() is not None:
             raise StateError(f"{state} is an alignment already: use `update` to change it")
-        if store.settings()["config"] != config.to_toml() or (
-            pending is not None and pending.digest != delta.digest
-        ):
+        if _config(store) != config or (pending and pending.digest != delta.digest):
             raise StateError(
                 f"{state} was begun with other input or settings and broken off: "
                 "finish it with `update`, or delete it"
             )
-    if store.pending() is None:
-        store.journal(delta)
+        if pending is None:
+            store.journal(delta)
+    except BaseException:
+        store.close()
+        raise
     return store
 
 
@@ -191,9 +200,15 @@ def _outcome(store: Store, first: int, message: str = "") -> Outcome:
 
 def _reports(store: Store) -> list[Report]:
     return [
-        Report(version=version.number, made_at=version.made_at, **dict(version.info))  # type: ignore[arg-type]
+        Report(version.number, version.made_at, **_known_facts(version.info))
         for version in store.versions()
     ]
+
+
+def _known_facts(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What this EverAlign knows of the facts that some EverAlign has written down."""
+    known = {entry.name for entry in fields(Report)}
+    return {name: value for name, value in info.items() if name in known}
 
 
 def _happening(event: Event, left: Names, right: Names) -> Happening:

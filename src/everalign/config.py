@@ -11,6 +11,7 @@ dim = 100
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -89,8 +90,8 @@ def _check(name: str, value: Any, default: Any, origin: str) -> None:
     if not fits:
         word = "a table" if wanted is Mapping else f"of type {wanted.__name__}"
         raise ConfigError(f"{origin}: {name!r} must be {word}, not {value!r}")
-    if isinstance(value, int | float) and value < 0:
-        raise ConfigError(f"{origin}: {name!r} must not be negative, but is {value!r}")
+    if isinstance(value, int | float) and not 0 <= value < math.inf:
+        raise ConfigError(f"{origin}: {name!r} must be a number from 0 on, not {value!r}")
 
 
 def _toml(value: Any) -> str:

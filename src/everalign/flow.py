@@ -28,7 +28,7 @@ from everalign.graph import (
 from everalign.ledger import RULES, Event, Kind, Link, Pair, View, changes, confirm, decide, fold
 from everalign.matching import Candidates
 from everalign.methods import Problem, make_method
-from everalign.progress import Progress
+from everalign.progress import Progress, silent
 from everalign.store import Delta, Json, Roll, Side, Store, digest_of
 
 SIDES: tuple[Side, Side] = ("left", "right")
@@ -40,13 +40,14 @@ def read_delta(
     right: TripleSource | None,
     seeds: LinkSource | None = None,
     valid: LinkSource | None = None,
+    progress: Progress = silent,
 ) -> Delta:
     """What comes in, as ids, with the names and triples that the store does not have yet."""
     vocabularies = _vocabulary(store, "left"), _vocabulary(store, "right")
     graphs = _graph(store, "left"), _graph(store, "right")
     known = [(len(vocabulary.entities), len(vocabulary.relations)) for vocabulary in vocabularies]
     (left_rows, left_literals), (right_rows, right_literals) = (
-        count_and_take(source, vocabulary)
+        count_and_take(source, vocabulary, progress)
         for source, vocabulary in zip((left, right), vocabularies, strict=True)
     )
     rows = left_rows, right_rows
@@ -118,7 +119,7 @@ def _problem(store: Store, delta: Delta, view: View) -> Problem:
         valid=_given(store, delta, "valid"),
         old_left=old[0].entities,
         old_right=old[1].entities,
-        links=Candidates.of(*np.array(view.found or np.empty((0, 3))).T),
+        links=_candidates(view.found),
     )
 
 
@@ -140,7 +141,7 @@ def _trusted_events(delta: Delta, view: View, version: int) -> list[Event]:
 def _facts(problem: Problem, delta: Delta, moves: list[Event]) -> dict[str, Json]:
     return {
         "source": delta.source,
-        "literals": delta.counts["literals"],
+        "literals": delta.counts.get("literals", 0),
         "left_triples": len(delta.arrays["left_triples"]),
         "right_triples": len(delta.arrays["right_triples"]),
         "left_entities": problem.left.entities - problem.old_left,
@@ -150,6 +151,11 @@ def _facts(problem: Problem, delta: Delta, moves: list[Event]) -> dict[str, Json
             for kind in (Kind.ADDED, Kind.REVISED, Kind.RETRACTED)
         },
     }
+
+
+def _candidates(links: list[Link]) -> Candidates:
+    left, right, score = zip(*links, strict=True) if links else ((), (), ())
+    return Candidates.of(left, right, score)
 
 
 def _links(found: Candidates) -> list[Link]:

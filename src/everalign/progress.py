@@ -6,7 +6,10 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called now and then with the name of the step, and how much of it is done."""
+    """Called now and then with the name of the step, and how much of it is done.
+
+    A total of 0 means that nobody knows how much there is.
+    """
 
     def __call__(self, step: str, done: int, total: int, /) -> None: ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Link:
-    """A link in force. `origin` is "trusted" for a person's word, "found" for a method's."""
+    """A link in force. `origin` is "given" for a person's word, "found" for a method's."""
 
     left: str
     right: str
@@ -38,18 +38,18 @@ class Report:
 
     version: int
     made_at: str
-    source: str
-    left_triples: int
-    right_triples: int
-    left_entities: int
-    right_entities: int
-    literals: int
-    links: int
-    added: int
-    revised: int
-    retracted: int
-    seconds: float
-    peak_rss_mb: float
+    source: str = ""
+    left_triples: int = 0
+    right_triples: int = 0
+    left_entities: int = 0
+    right_entities: int = 0
+    literals: int = 0
+    links: int = 0
+    added: int = 0
+    revised: int = 0
+    retracted: int = 0
+    seconds: float = 0.0
+    peak_rss_mb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Status:
     right_triples: int
     left_entities: int
     right_entities: int
-    trusted_links: int
+    given_links: int
     found_links: int
     pending: str | None
     reports: tuple[Report, ...]

@@ -49,8 +49,8 @@ def test_a_seed_is_no_validation_link(sides: tuple[Vocabulary, Vocabulary]) -> N
 
 def test_swapped_deltas_are_refused(sides: tuple[Vocabulary, Vocabulary]) -> None:
     graphs = Graph.of([(0, 0, 1), (1, 0, 2)]), Graph.of([(0, 0, 1), (1, 0, 2)])
-    rows = take_triples([("A", "s", "D")], sides[0]), take_triples(None, sides[1])
-    with pytest.raises(InputError, match="left and right look swapped: 1 entities"):
+    rows = take_triples([("A", "s", "B"), ("B", "s", "D")], sides[0]), take_triples(None, sides[1])
+    with pytest.raises(InputError, match="left and right look swapped: 2 entities"):
         refuse_swapped_sides(("new.nt", None), rows, sides, graphs)
 
 

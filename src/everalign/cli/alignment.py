@@ -97,7 +97,7 @@ def update(state: Path, left: Path | None, right: Path | None, as_json: bool) ->
 )
 @STATE
 @click.option("--min-score", type=float, help="Leave out found links that score less.")
-@click.option("--found-only", is_flag=True, help="Leave out the trusted links.")
+@click.option("--found-only", is_flag=True, help="Leave out the links that were given.")
 @click.option(
     "--format",
     "form",
@@ -141,7 +141,7 @@ def status(state: Path, as_json: bool) -> None:
     for side in ("left", "right"):
         entities, triples = getattr(now, f"{side}_entities"), getattr(now, f"{side}_triples")
         click.echo(f"{side:5}  {entities} entities, {triples} triples")
-    click.echo(f"links  {now.trusted_links} trusted, {now.found_links} found")
+    click.echo(f"links  {now.given_links} given, {now.found_links} found")
     if now.pending is not None:
         click.echo(f"pending: {now.pending} (apply it with: everalign update {now.state})")
     print_table(
@@ -182,7 +182,7 @@ def history(state: Path, entity: str | None, as_json: bool) -> None:
 def evaluate(state: Path, gold: Path, at: int | None, as_json: bool) -> None:
     """Compare the found links with the gold links in GOLD.
 
-    Links of trusted entities are left out on both sides.
+    Links of entities with a given link are left out on both sides.
     """
     scores = _open(state).evaluate(gold, at=at).to_dict()
     if as_json:

@@ -112,7 +112,8 @@ def sample(directory: Path, triples: int, snapshots: int, seed: int) -> None:
     from everalign.sample import SampleConfig, generate, write_sample
 
     config = SampleConfig(triples=triples, snapshots=snapshots, seed=seed)
-    write_sample(generate(config), directory)
+    with Bar() as bar:
+        write_sample(generate(config), directory, bar)
     click.echo(f"{directory}: {snapshots} snapshots; try: everalign bench {directory}")
 
 

@@ -45,10 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(error.format_message())
     except EverAlignError as error:
         _fail(str(error))
-    except BrokenPipeError:
-        # The reader of our output (such as `head`) has seen enough.
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, click.Abort):

@@ -54,7 +54,7 @@ class Bar:
         if self._shown is None:
             self._shown = self._show()
         bar, task = self._shown
-        bar.update(task, description=step, completed=done, total=total)
+        bar.update(task, description=step, completed=done, total=total or None)
 
     def __enter__(self) -> Self:
         return self

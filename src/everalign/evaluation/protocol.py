@@ -93,7 +93,10 @@ class Benchmark:
         """The records of an earlier run of the same benchmark."""
         if not out.exists():
             return []
-        result = json.loads(out.read_text(encoding="utf-8"))
+        try:
+            result = json.loads(out.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ConfigError(f"{out} is no result of a benchmark: choose another file") from error
         mine = json.loads(json.dumps(self._result([])))
         for key in ("dataset", "method", "seed", "config"):
             if result.get(key) != mine[key]:

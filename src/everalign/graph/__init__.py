@@ -7,6 +7,7 @@ from everalign.graph.intake import (
     count_and_take,
     pairs_of,
     refuse_swapped_sides,
+    refuse_unreadable,
     take_links,
     take_triples,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "intern",
     "pairs_of",
     "refuse_swapped_sides",
+    "refuse_unreadable",
     "take_links",
     "take_triples",
     "unite",

@@ -11,6 +11,7 @@ import numpy as np
 from everalign.errors import InputError, SeedError
 from everalign.graph.graph import Graph, IntArray, intern
 from everalign.graph.names import Vocabulary
+from everalign.progress import Progress, silent
 from everalign.rdf import LinkLine, Triple, TripleReader, read_links
 
 TripleSource: TypeAlias = str | Path | Iterable[Triple]
@@ -23,11 +24,13 @@ def take_triples(source: TripleSource | None, vocabulary: Vocabulary) -> IntArra
     return count_and_take(source, vocabulary)[0]
 
 
-def count_and_take(source: TripleSource | None, vocabulary: Vocabulary) -> tuple[IntArray, int]:
+def count_and_take(
+    source: TripleSource | None, vocabulary: Vocabulary, progress: Progress = silent
+) -> tuple[IntArray, int]:
     """The same, and how many triples with a literal were left out."""
     if not isinstance(source, str | Path):
         return intern(source or [], vocabulary.entities, vocabulary.relations), 0
-    reader = TripleReader(source)
+    reader = TripleReader(source, lambda triples: progress(f"reading {source}", triples, 0))
     rows = intern(reader, vocabulary.entities, vocabulary.relations)
     return rows, reader.literals_skipped
 
@@ -60,6 +63,13 @@ def pairs_of(source: LinkSource) -> list[tuple[str, str]]:
     return [(line.left, line.right) for line in _lines(source)[0]]
 
 
+def refuse_unreadable(*sources: TripleSource | None) -> None:
+    """Look at the beginning of files, so that a wrong name is told before any work begins."""
+    for source in sources:
+        if isinstance(source, str | Path):
+            next(iter(TripleReader(source)), None)
+
+
 def refuse_swapped_sides(
     sources: tuple[TripleSource | None, TripleSource | None],
     deltas: tuple[IntArray, IntArray],
@@ -74,7 +84,7 @@ def refuse_swapped_sides(
         names, others = vocabularies[here].entities, vocabularies[1 - here].entities
         found = (others.find(names[number]) for number in mine.tolist())
         strangers = sum(n is not None and n < graphs[1 - here].entities for n in found)
-        if strangers:
+        if 2 * strangers > len(mine):
             source = sources[here]
             raise InputError(
                 f"left and right look swapped: {strangers} entities of this {side} delta are "

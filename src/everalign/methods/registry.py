@@ -45,7 +45,7 @@ METHODS: dict[str, Entry] = {
 
 
 def register(entry: Entry) -> None:
-    """Add a method of your own, so that `make_method` and the command line know it."""
+    """Add a method of your own, so that `make_method` knows it in this process."""
     METHODS[entry.name] = entry
 
 
@@ -58,6 +58,8 @@ def make_method(config: Config) -> Method:
     try:
         return entry.maker()(config.settings, config.seed)
     except ModuleNotFoundError as error:
+        if entry.extra is None:
+            raise
         raise ConfigError(
             f"method {entry.name!r} needs {error.name}: pip install 'everalign[{entry.extra}]'"
         ) from error

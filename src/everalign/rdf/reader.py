@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -25,8 +25,10 @@ class TripleReader:
     ([('urn:Ada', 'urn:knows', '_:b0')], 1, 1)
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, watch: Callable[[int], None] = lambda _: None) -> None:
+        """`watch` is called now and then with the number of triples read so far."""
         self.path = Path(path)
+        self._watch = watch
         self.triples_read = 0
         self.literals_skipped = 0
 
@@ -40,6 +42,7 @@ class TripleReader:
         for block in blocks:
             triples, literals = self._statements_of(block, file_format)
             self.triples_read += len(triples)
+            self._watch(self.triples_read)
             self.literals_skipped += literals
             yield triples
         if not self.triples_read + self.literals_skipped:

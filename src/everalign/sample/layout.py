@@ -16,11 +16,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from everalign.progress import Progress, silent
 from everalign.sample.config import SampleConfig
 from everalign.sample.generate import Sample
 
 
-def write_sample(sample: Sample, directory: str | Path) -> None:
+def write_sample(sample: Sample, directory: str | Path, progress: Progress = silent) -> None:
     """Write the sample into a directory, which is made if it does not exist.
 
     >>> from tempfile import TemporaryDirectory
@@ -33,6 +34,7 @@ def write_sample(sample: Sample, directory: str | Path) -> None:
     directory = Path(directory)
     _write_base(sample, directory / "base")
     for snapshot in range(1, sample.config.snapshots):
+        progress("writing snapshots", snapshot, sample.config.snapshots)
         _write_batch(sample, snapshot, directory / f"batch{snapshot}")
     _write_rows(directory / "names_1.tsv", sample.left_labels())
     _write_rows(directory / "names_2.tsv", sample.right_labels())

@@ -247,7 +247,8 @@ def soft_worst(
         for j in range(columns):
             square += (product[i, j] - mean) * (product[i, j] - mean)
             top = max(top, product[i, j])
-        factor = np.float32(scale) / np.sqrt(square / np.float32(columns))
+        spread = np.sqrt(square / np.float32(columns))
+        factor = np.float32(scale) / spread if spread > 0 else np.float32(0.0)
         total = np.float32(0.0)
         for j in range(columns):
             value = np.exp(factor * (product[i, j] - top))

@@ -115,7 +115,9 @@ class ContEA:
         known = before.nodes_in(self._sizes)
         with torch.no_grad():
             self.encoder.entity[known] = values.pop("entity")
-            self.encoder.relation[before.directed_in(self._sizes)] = values.pop("relation")
+            relation = values.pop("relation")
+            self.encoder.relation[:] = relation.mean(0)  # what a new relation starts from
+            self.encoder.relation[before.directed_in(self._sizes)] = relation
         self.encoder.load_state_dict(values, strict=False)
         is_known = np.zeros(graph.nodes, dtype=np.bool_)
         is_known[known] = True

@@ -96,10 +96,10 @@ def train(
             learner.zero_grad()
             stage.loss(pairs[order[first : first + schedule.batch]]).backward()  # type: ignore[no-untyped-call]
             learner.step()
-        if epoch % schedule.validate_every == 0:
+        if epoch % schedule.validate_every == 0 or epoch == schedule.max_epochs:
             now = _validate(stage, validation)
             worse = 0 if now > score else worse + 1
-            if now > score:
+            if now > score or len(validation.pairs) == 0:
                 best, score = _copy(stage), now
         progress(f"training (validation {score:.3f})", epoch, schedule.max_epochs)
         if worse >= schedule.patience:

@@ -12,6 +12,8 @@ from torch import Tensor
 from everalign.graph import IntArray
 
 DISTRACTORS = 5000
+CHUNK = 4096  # pairs ranked at a time
+TIE = 1e-6  # what rounding may add to a similarity
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,10 @@ class Validation:
 
 def _mean_reciprocal_rank(queries: Tensor, answers: Tensor) -> float:
     """Query i's right answer is answer i."""
-    similarity = queries @ answers.T
-    truth = similarity.diagonal().unsqueeze(1)
-    rank = (similarity > truth).sum(1) + 1
-    return float((1 / rank).mean())
+    truth = (queries * answers[: len(queries)]).sum(1, keepdim=True)
+    total = 0.0
+    for first in range(0, len(queries), CHUNK):
+        part = slice(first, first + CHUNK)
+        rank = (queries[part] @ answers.T > truth[part] + TIE).sum(1) + 1
+        total += float((1 / rank).sum())
+    return total / len(queries)
