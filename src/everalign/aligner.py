@@ -60,6 +60,11 @@ class Aligner:
             apply_pending(store, progress)
         return cls(state)
 
+    @staticmethod
+    def exists(state: str | Path) -> bool:
+        """Whether there is an alignment, be it one that was broken off."""
+        return Store.exists(state)
+
     @classmethod
     def open(cls, state: str | Path) -> Aligner:
         """An alignment that exists already."""
@@ -86,13 +91,16 @@ class Aligner:
             elif store.last_version() is None:
                 raise StateError(f"{self.state} was broken off before it began: run `init` again")
             if left is None and right is None:
-                return _outcome(store, first, "nothing to do: no delta is given or pending")
+                finished = store.next_version() > first
+                return _outcome(
+                    store, first, "" if finished else "nothing to do: no delta is given or pending"
+                )
             delta = read_delta(store, left, right, progress=progress)
             applied = store.applied(delta.digest)
             if applied is not None:
                 return _outcome(store, first, f"this delta was applied as version {applied}")
             if not any(len(rows) for rows in delta.arrays.values()):
-                return _outcome(store, first, "nothing new: the graphs have all of these triples")
+                return _outcome(store, first, "nothing new: all triples are known or literals")
             store.journal(delta)
             apply_pending(store, progress)
             return _outcome(store, first)

@@ -53,7 +53,7 @@ class Config:
         """The configuration in a TOML text."""
         try:
             values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"{origin}: not valid TOML: {error}") from error
         return build(Config, values, origin)
 

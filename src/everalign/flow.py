@@ -170,7 +170,7 @@ def _pairs(rows: NDArray[np.int32]) -> list[Pair]:
 def _describe(*sources: TripleSource | None) -> str:
     """The delta's files, for people."""
     names = [Path(s).name if isinstance(s, str | Path) else "memory" for s in sources if s]
-    return ", ".join(dict.fromkeys(names))
+    return ", ".join(dict.fromkeys(names)).encode(errors="replace").decode()
 
 
 def _peak_rss_mb() -> float:

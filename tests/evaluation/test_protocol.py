@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from everalign.aligner import Aligner
 from everalign.config import Config
 from everalign.errors import ConfigError, InputError
 from everalign.evaluation.metrics import score
@@ -114,10 +116,12 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(
     benchmark = Benchmark(dataset, quick, 0, 2)
     with pytest.raises(BreakError):
         benchmark.run(out, watch=break_off)
-    made = (out.parent / "broken.json.state" / "versions").stat().st_mtime_ns
+    (state,) = tmp_path.glob("broken.json.*.state")
+    before = [report.made_at for report in Aligner.open(state).status().reports]
+    assert len(before) == 2
     resumed = benchmark.run(out)["snapshots"]
     expected = benchmark.run(straight)["snapshots"]
-    assert made > 0
+    assert resumed[0]["seconds"] != expected[0]["seconds"], "what was done is not done again"
     for mine, theirs in zip(resumed, expected, strict=True):
         for figure in ("precision", "recall", "predicted", "added", "revised", "retracted"):
             assert mine[figure] == theirs[figure]
@@ -146,16 +150,63 @@ def test_scores_without_a_denominator_are_zero() -> None:
     assert (nothing.precision, nothing.recall, nothing.f1) == (0, 0, 0)
 
 
-def test_the_state_of_another_run_is_not_gone_on_with(
+def test_no_run_goes_on_with_the_state_of_another(
     tmp_path: Path, dataset: Path, quick: Config
 ) -> None:
     def break_off(record: Record) -> None:
         raise InterruptedError
 
-    out = tmp_path / "out.json"
+    out, straight = tmp_path / "out.json", tmp_path / "straight.json"
     with pytest.raises(InterruptedError):
         Benchmark(dataset, quick, 0, 1).run(out, watch=break_off)
     out.unlink()
-    other = Config(seed=5, settings=quick.settings)
+    later = Benchmark(dataset, quick, 1, 1)
+    mine, theirs = (later.run(path)["snapshots"][0]["predicted"] for path in (out, straight))
+    assert mine == theirs
     with pytest.raises(ConfigError, match="holds another run"):
-        Benchmark(dataset, other, 0, 1).run(out)
+        Benchmark(dataset, quick, 0, 1).run(out)
+
+
+def test_another_dataset_of_the_same_name_is_another_run(tmp_path: Path, quick: Config) -> None:
+    out = tmp_path / "out.json"
+    for seed, folder in enumerate(("one", "two")):
+        write_sample(
+            generate(SampleConfig(triples=1500, snapshots=1, seed=seed)), tmp_path / folder / "s"
+        )
+    Benchmark(tmp_path / "one" / "s", quick).run(out)
+    with pytest.raises(ConfigError, match="content differs"):
+        Benchmark(tmp_path / "two" / "s", quick).run(out)
+
+
+@pytest.mark.parametrize("content", ["[]", "5", "{}", "nonsense"])
+def test_a_file_that_is_no_result_is_not_overwritten(
+    tmp_path: Path, dataset: Path, quick: Config, content: str
+) -> None:
+    out = tmp_path / "out.json"
+    out.write_text(content)
+    with pytest.raises(ConfigError, match="is no result of a benchmark"):
+        Benchmark(dataset, quick).run(out)
+    assert out.read_text() == content
+
+
+@pytest.mark.parametrize("file", ["base/test_links", "base/train_links"])
+def test_a_link_of_nobody_is_told_with_its_file(
+    tmp_path: Path, dataset: Path, quick: Config, file: str
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(dataset, broken)
+    with (broken / file).open("a") as links:
+        links.write("x\ty\n")
+    with pytest.raises(InputError, match=rf"{file}: 'x' is no entity of the left graph"):
+        Benchmark(broken, quick, 0, 0).run(tmp_path / "out.json")
+
+
+def test_a_snapshot_that_adds_nothing_is_refused(
+    tmp_path: Path, dataset: Path, quick: Config
+) -> None:
+    idle = tmp_path / "idle"
+    shutil.copytree(dataset, idle)
+    for name in ("new_triples_1", "new_triples_2"):
+        shutil.copy(idle / "batch1" / name, idle / "batch2" / name)
+    with pytest.raises(InputError, match="snapshot 2 adds nothing"):
+        Benchmark(idle, quick).run(tmp_path / "out.json")

@@ -60,3 +60,12 @@ def test_a_delta_of_unknown_entities_is_not_called_swapped(
     graphs = Graph.of([(0, 0, 1), (1, 0, 2)]), Graph.of([(0, 0, 1), (1, 0, 2)])
     rows = take_triples([("x", "r", "y")], sides[0]), take_triples([("B", "s", "Y")], sides[1])
     refuse_swapped_sides((None, None), rows, sides, graphs)
+
+
+def test_where_the_graphs_share_names_nothing_is_called_swapped() -> None:
+    left, right = Vocabulary(), Vocabulary()
+    take_triples([("0", "r", "1")], left)
+    take_triples([("0", "s", "1"), ("2", "s", "3")], right)
+    graphs = Graph.of([(0, 0, 1)]), Graph.of([(0, 0, 1), (2, 0, 3)])
+    rows = take_triples([("2", "r", "3")], left), take_triples(None, right)
+    refuse_swapped_sides((None, None), rows, (left, right), graphs)

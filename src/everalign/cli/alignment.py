@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -119,6 +120,8 @@ def links(
     """Print the links in force."""
     from everalign.rdf import write_links
 
+    if min_score is not None and math.isnan(min_score):
+        raise click.BadParameter("must be a number", param_hint="--min-score")
     rows = _open(state).links(min_score=min_score, at=at)
     rows = [row for row in rows if row.origin == "found" or not found_only]
     if as_json:

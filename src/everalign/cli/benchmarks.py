@@ -52,7 +52,7 @@ class Snapshots(click.ParamType[tuple[int, int]]):
         if isinstance(value, tuple):
             return value
         first, _, last = value.partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()):
+        if not (first.isdecimal() and (last or first).isdecimal() and len(value) < 20):
             self.fail(f"expected a range such as 0-5, found {value!r}", param, ctx)
         return int(first), int(last or first)
 
@@ -68,9 +68,7 @@ class Snapshots(click.ParamType[tuple[int, int]]):
 @click.option(
     "--snapshots",
     type=Snapshots(),
-    default=(0, 5),
-    show_default="0-5",
-    help="Fit on the first, update up to the last.",
+    help="Fit on the first, update up to the last (default: all).",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.")
 @click.option("--rule", help="How old and new links become one set: strict, paper or latest.")
@@ -79,7 +77,7 @@ class Snapshots(click.ParamType[tuple[int, int]]):
 def bench(
     dataset: Path,
     method: str | None,
-    snapshots: tuple[int, int],
+    snapshots: tuple[int, int] | None,
     seed: int | None,
     rule: str | None,
     config: Path | None,
@@ -92,7 +90,8 @@ def bench(
     """
     from everalign.evaluation.protocol import Benchmark
 
-    benchmark = Benchmark(dataset, configuration(config, method, seed, rule), *snapshots)
+    settings = configuration(config, method, seed, rule)
+    benchmark = Benchmark(dataset, settings, *(snapshots or (0, None)))
     with TemporaryDirectory() as scratch:
         _run(benchmark, out or Path(scratch) / "result.json")
 

@@ -48,8 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, click.Abort):
-        click.echo("everalign: interrupted; what was journalled stays pending", err=True)
-        sys.exit(130)
+        _interrupted()
+    except SystemError as error:
+        # An interrupt while a loop is compiled comes out of the compiler as this.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        _interrupted()
+
+
+def _interrupted() -> None:
+    click.echo("everalign: interrupted; what was journalled stays pending", err=True)
+    sys.exit(130)
 
 
 def _fail(message: str) -> None:

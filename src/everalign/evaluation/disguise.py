@@ -6,11 +6,13 @@ so does the order of lines. No method may profit from that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from everalign.errors import InputError
 from everalign.rdf import ContEADataset, Triple, TripleReader
 
 Pairs = list[tuple[str, str]]
@@ -34,14 +36,15 @@ class DisguisedDataset:
         return [x for left, _ in deltas for x in left], [x for _, right in deltas for x in right]
 
     def seeds(self) -> Pairs:
-        return self._pairs(self.dataset.train())
+        return self._pairs("base/train_links", self.dataset.train())
 
     def valid(self) -> Pairs:
-        return self._pairs(self.dataset.valid())
+        return self._pairs("base/valid_links", self.dataset.valid())
 
     def gold(self, t: int) -> Pairs:
         """All gold test links at snapshot t."""
-        return self._pairs(self.dataset.test(t))
+        file = f"batch{t}/all_test_links" if t else "base/test_links"
+        return self._pairs(file, self.dataset.test(t))
 
     def new_gold(self, t: int) -> Pairs:
         """Those with an entity that snapshot t-1 does not have."""
@@ -51,13 +54,22 @@ class DisguisedDataset:
         return [(a, b) for a, b in self.gold(t) if a not in old_left or b not in old_right]
 
     def _triples(self, path: Path, side: int, t: int) -> list[Triple]:
-        rows = list(TripleReader(path))
+        rows = list(_triples(path))
         order = np.random.default_rng([self._seed, side, t]).permutation(len(rows))
         code = self._codes[side]
         return [(code[h], r, code[x]) for h, r, x in (rows[number] for number in order)]
 
-    def _pairs(self, pairs: Pairs) -> Pairs:
+    def _pairs(self, file: str, pairs: Pairs) -> Pairs:
         left, right = self._codes
+        path = self.dataset.directory / file
+        for side, codes, column in (("left", left, 0), ("right", right, 1)):
+            names = [pair[column] for pair in pairs]
+            unknown = next((name for name in names if name not in codes), None)
+            if unknown is not None:
+                raise InputError(f"{unknown!r} is no entity of the {side} graph", path=path)
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise InputError(f"{twice!r} has more than one link", path=path)
         return [(left[a], right[b]) for a, b in pairs]
 
     @cached_property
@@ -65,11 +77,16 @@ class DisguisedDataset:
         """A new name for each entity of either side."""
         files = [self.dataset.delta(t) for t in range(self.dataset.snapshots)]
         left, right = (
-            sorted({name for path in paths for h, _, x in TripleReader(path) for name in (h, x)})
+            sorted({name for path in paths for h, _, x in _triples(path) for name in (h, x)})
             for paths in zip(*files, strict=True)
         )
         rng = np.random.default_rng(self._seed)
         return _coded("l", left, rng), _coded("r", right, rng)
+
+
+def _triples(path: Path) -> Iterable[Triple]:
+    """The triples of a file; a side may stay as it is, and the file be empty."""
+    return TripleReader(path) if path.stat().st_size else []
 
 
 def _coded(prefix: str, names: list[str], rng: np.random.Generator) -> dict[str, str]:

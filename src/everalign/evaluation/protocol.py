@@ -7,6 +7,7 @@ its state directory, so a run that was broken off goes on where it was.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -29,6 +30,7 @@ from everalign.reports import Report
 Record = dict[str, Any]
 Watcher = Callable[[Record], None]
 FIGURES = ("precision", "recall", "f1", "predicted", "gold")
+IDENTITY = ("dataset", "method", "seed", "config", "content", "first")
 COSTS = ("seconds", "peak_rss_mb", "added", "revised", "retracted")
 
 
@@ -38,12 +40,12 @@ def _unwatched(record: Record) -> None:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Fit on snapshot `first` of a dataset, then update up to snapshot `last`."""
+    """Fit on snapshot `first` of a dataset, then update up to snapshot `last` (or the end)."""
 
     directory: Path
     config: Config
-    first: int
-    last: int
+    first: int = 0
+    last: int | None = None
 
     def run(
         self, out: Path, *, watch: Watcher = _unwatched, progress: Progress = silent
@@ -53,66 +55,86 @@ class Benchmark:
         `watch` is called with the record of each snapshot.
         """
         dataset = ContEADataset.open(self.directory)
-        if not 0 <= self.first <= self.last < dataset.snapshots:
-            raise InputError(
-                f"has snapshots 0-{dataset.snapshots - 1}, not {self.first}-{self.last}",
-                path=self.directory,
-            )
-        done = self._earlier(out)
-        if len(done) > self.last - self.first:
-            for record in done:
-                watch(record)
-            return self._result(done)
-        disguised = DisguisedDataset(dataset, self.config.seed)
-        state = out.with_name(out.name + ".state")
-        records: list[Record] = []
-        for t in range(self.first, self.last + 1):
-            aligner = self._advance(state, disguised, t, progress)
+        snapshots = self._snapshots(dataset)
+        identity = self._identity(dataset)
+        records = _earlier(out, identity)[: len(snapshots)]
+        for record in records if len(records) == len(snapshots) else []:
+            watch(record)
+        if len(records) == len(snapshots):
+            return identity | {"snapshots": records}
+        data = DisguisedDataset(dataset, self.config.seed)
+        state = out.with_name(f"{out.name}.{_key(identity)}.state")
+        records = []
+        for t in snapshots:
+            aligner = self._advance(state, data, t, progress)
             report = aligner.status().reports[t - self.first]
-            records.append(_record(aligner, disguised, t, report, first=t == self.first))
-            _write(out, self._result(records))
+            records.append(_record(aligner, data, t, report, first=t == self.first))
+            _write(out, identity | {"snapshots": records})
             watch(records[-1])
         shutil.rmtree(state)
-        return self._result(records)
+        return identity | {"snapshots": records}
+
+    def _snapshots(self, dataset: ContEADataset) -> range:
+        last = dataset.snapshots - 1 if self.last is None else self.last
+        if not 0 <= self.first <= last < dataset.snapshots:
+            there = f"has snapshots 0-{dataset.snapshots - 1}, not {self.first}-{last}"
+            raise InputError(there, path=self.directory)
+        return range(self.first, last + 1)
 
     def _advance(self, state: Path, data: DisguisedDataset, t: int, progress: Progress) -> Aligner:
         """Bring the state to snapshot t, if it is not there already."""
-        if t == self.first and not _has_version(state):
+        if not Aligner.exists(state) or Aligner.open(state).status().version is None:
             left, right = data.upto(t)
             return Aligner.create(
                 state, left, right, data.seeds(), data.valid(), self.config, progress
             )
         aligner = Aligner.open(state)
-        if aligner.config() != self.config:
-            raise ConfigError(f"{state} holds another run: delete it or choose another file")
-        if len(aligner.status().reports) <= t - self.first:
-            aligner.update(*data.delta(t), progress=progress)
+        missing = t - self.first + 1 - len(aligner.status().reports)
+        if missing > 0 and not aligner.update(*data.delta(t), progress=progress).reports:
+            raise InputError(f"snapshot {t} adds nothing to the one before", path=self.directory)
         return aligner
 
-    def _earlier(self, out: Path) -> list[Record]:
-        """The records of an earlier run of the same benchmark."""
-        if not out.exists():
-            return []
-        try:
-            result = json.loads(out.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ConfigError(f"{out} is no result of a benchmark: choose another file") from error
-        mine = json.loads(json.dumps(self._result([])))
-        for key in ("dataset", "method", "seed", "config"):
-            if result.get(key) != mine[key]:
-                raise ConfigError(f"{out} holds another run ({key} differs): choose another file")
-        records: list[Record] = result["snapshots"]
-        return records if records and records[0]["t"] == self.first else []
-
-    def _result(self, records: list[Record]) -> Record:
+    def _identity(self, dataset: ContEADataset) -> Record:
+        """All that makes this run what it is, and what it was run with."""
         return {
-            "dataset": self.directory.resolve().name,
+            "dataset": dataset.name,
             "method": self.config.method,
             "seed": self.config.seed,
-            "snapshots": records,
             "config": asdict(self.config),
+            "content": _digest(dataset),
+            "first": self.first,
             "software": _software(),
         }
+
+
+def _earlier(out: Path, identity: Record) -> list[Record]:
+    """The records that an earlier run of the same benchmark has left."""
+    if not out.exists():
+        return []
+    try:
+        result = json.loads(out.read_text(encoding="utf-8"))
+        records: list[Record] = result["snapshots"]
+        other = [key for key in IDENTITY if result[key] != identity[key]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{out} is no result of a benchmark: choose another file") from error
+    if other:
+        raise ConfigError(f"{out} holds another run ({other[0]} differs): choose another file")
+    return records
+
+
+def _key(identity: Record) -> str:
+    """A short name for a run, so that no run goes on with the state of another."""
+    told = json.dumps([identity[key] for key in IDENTITY], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+def _digest(dataset: ContEADataset) -> str:
+    """The content of a dataset's files."""
+    digest = hashlib.sha256()
+    for path in sorted(dataset.directory.glob("ba*/*")):
+        digest.update(path.relative_to(dataset.directory).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _record(
@@ -127,10 +149,6 @@ def _record(
         "new_entity_recall": score(links, new_gold).recall if new_gold else None,
         **{name: getattr(report, name) for name in COSTS},
     }
-
-
-def _has_version(state: Path) -> bool:
-    return state.exists() and Aligner.open(state).status().version is not None
 
 
 def _write(path: Path, result: Record) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -82,6 +83,8 @@ def refuse_swapped_sides(
         if len(mine) == 0 or mine[0] < graphs[here].entities:
             continue
         names, others = vocabularies[here].entities, vocabularies[1 - here].entities
+        if any(name in others for name in islice(names, min(graphs[here].entities, 1000))):
+            continue  # the graphs share names, so a name does not tell its side
         found = (others.find(names[number]) for number in mine.tolist())
         strangers = sum(n is not None and n < graphs[1 - here].entities for n in found)
         if 2 * strangers > len(mine):

@@ -6,20 +6,16 @@ way of more (measured: twice as slow with two).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from everalign.compiled import compiled
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int32]
 
-_compiled: Any = njit(cache=True, nogil=True)
-_helper: Any = njit(cache=True, nogil=True, inline="always")
 
-
-@_helper  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline="always")
 def _insert(values: Floats, places: Places, value: float, place: int) -> None:
     """Put a value and its place into a list that falls from its first to its last entry."""
     spot = len(values) - 1
@@ -31,7 +27,7 @@ def _insert(values: Floats, places: Places, value: float, place: int) -> None:
     places[spot] = place
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def keep_nearest_of_rows(tile: Floats, values: Floats, places: Places, shift: int) -> None:
     """Keep the highest values of each row and their columns, highest first."""
     last = values.shape[1] - 1
@@ -43,7 +39,7 @@ def keep_nearest_of_rows(tile: Floats, values: Floats, places: Places, shift: in
                 bar = values[row, last]
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def keep_nearest_of_columns(tile: Floats, values: Floats, places: Places, shift: int) -> None:
     """Keep the highest values of each column and their rows, highest first."""
     last = values.shape[1] - 1
@@ -55,7 +51,7 @@ def keep_nearest_of_columns(tile: Floats, values: Floats, places: Places, shift:
                 bar[column] = values[column, last]
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def best_of_rows(tile: Floats, hub: Floats, best: Floats, at: Places, shift: int) -> None:
     """The highest 2·similarity − hub of each row so far, and the column where it stands."""
     for row in range(tile.shape[0]):
@@ -66,7 +62,7 @@ def best_of_rows(tile: Floats, hub: Floats, best: Floats, at: Places, shift: int
                 at[row] = shift + column
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def best_of_lists(
     mine: Floats,
     my_places: Places,

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from everalign.errors import InputError
 from everalign.progress import Progress, silent
 from everalign.sample.config import SampleConfig
 from everalign.sample.generate import Sample
@@ -32,6 +33,8 @@ def write_sample(sample: Sample, directory: str | Path, progress: Progress = sil
     ['README', 'base', 'batch1', 'names_1.tsv', 'names_2.tsv']
     """
     directory = Path(directory)
+    if directory.exists() and any(directory.iterdir()):
+        raise InputError("is not empty: a sample needs a directory of its own", path=directory)
     _write_base(sample, directory / "base")
     for snapshot in range(1, sample.config.snapshots):
         progress("writing snapshots", snapshot, sample.config.snapshots)

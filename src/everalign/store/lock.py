@@ -35,7 +35,7 @@ def hold(path: Path) -> Iterator[None]:
 def _open(path: Path) -> IO[str]:
     try:
         # Append mode makes the file if need be and leaves another holder's words in it.
-        file = path.open("a+", encoding="utf-8")
+        file = path.open("a+", encoding="utf-8", errors="replace")
     except OSError as error:
         raise StateError(f"{path.parent} cannot be written to: {error.strerror}") from error
     file.seek(0)
@@ -45,12 +45,12 @@ def _open(path: Path) -> IO[str]:
 def _in_use(directory: Path, words: str) -> str:
     try:
         holder = json.loads(words)
-    except ValueError:
+        return (
+            f"{directory} is in use by process {holder['pid']}"
+            f" ({holder['command']}, since {holder['since']})"
+        )
+    except (ValueError, KeyError, TypeError):
         return f"{directory} is in use by another process"
-    return (
-        f"{directory} is in use by process {holder['pid']}"
-        f" ({holder['command']}, since {holder['since']})"
-    )
 
 
 def _command() -> str:

@@ -13,19 +13,19 @@ number of threads.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
+
+from everalign.compiled import compiled
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
-_compiled: Any = njit(parallel=True, fastmath=True, cache=True, nogil=True)
+_parallel = compiled(parallel=True, fastmath=True)
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@_parallel
 def reflect_forward(
     rows: Ints,
     start: Ints,
@@ -60,7 +60,7 @@ def reflect_forward(
     return out, total
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@_parallel
 def reflect_backward_input(
     columns: Ints,
     start: Ints,
@@ -93,7 +93,7 @@ def reflect_backward_input(
     return out
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@_parallel
 def reflect_backward_sets(
     by_set_start: Ints,
     by_set: Ints,
@@ -138,7 +138,7 @@ def reflect_backward_sets(
     return grad_rho, grad_logit
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@_parallel
 def mean_forward(rows: Ints, start: Ints, member: Ints, table: Floats, own: bool) -> Floats:
     """The mean of the table's rows over each node's members (and itself, if `own`)."""
     width = table.shape[1]
@@ -160,7 +160,7 @@ def mean_forward(rows: Ints, start: Ints, member: Ints, table: Floats, own: bool
     return out
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@_parallel
 def neighbour_mean_backward(
     start: Ints, target: Ints, place: Ints, grad: Floats, own: bool
 ) -> Floats:
@@ -189,7 +189,7 @@ def neighbour_mean_backward(
     return out
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def mean_backward(rows: Ints, start: Ints, member: Ints, grad: Floats, table_rows: int) -> Floats:
     """The gradient of a small table through the mean over each node's members."""
     width = grad.shape[1]
@@ -206,7 +206,7 @@ def mean_backward(rows: Ints, start: Ints, member: Ints, grad: Floats, table_row
     return out
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def mark_neighbours(nodes: Ints, start: Ints, target: Ints, mark: NDArray[np.bool_]) -> None:
     """Mark the nodes themselves and their neighbours."""
     for node in nodes:
@@ -215,7 +215,7 @@ def mark_neighbours(nodes: Ints, start: Ints, target: Ints, mark: NDArray[np.boo
             mark[target[edge]] = True
 
 
-@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+@_parallel
 def soft_worst(
     product: Floats,
     side_norm: Floats,
