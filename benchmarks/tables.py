@@ -30,12 +30,24 @@ def main() -> None:
 
 def with_tables(text: str) -> str:
     """The README with its tables made anew between their marks."""
-    for name, table in (("quality", quality_table()), ("cost", cost_table())):
+    tables = {"demo": demo_table(), "quality": quality_table(), "cost": cost_table()}
+    for name, table in tables.items():
         start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         before, rest = text.split(start)
         after = rest.split(end)[1]
         text = f"{before}{start}\n{table}\n{end}{after}"
     return text
+
+
+def demo_table() -> str:
+    """What `make demo` prints."""
+    columns = ["t", "added", "revised", "retracted", "precision", "recall", "f1", "seconds"]
+    records = (result("demo.json") or {"snapshots": []})["snapshots"]
+    return markdown([columns, *([cell(record[name]) for name in columns] for record in records)])
+
+
+def cell(value: float) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def quality_table() -> str:

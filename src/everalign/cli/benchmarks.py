@@ -120,17 +120,17 @@ def sample(directory: Path, triples: int, snapshots: int, seed: int) -> None:
 @click.option("--triples", type=int, default=20_000, show_default=True, help="Of both graphs.")
 @click.option("--method", help="A method that `everalign methods` lists.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-def demo(triples: int, method: str | None, seed: int) -> None:
+@click.option("--json", "out", type=FILE, help="Keep the result in a file.")
+def demo(triples: int, method: str | None, seed: int, out: Path | None) -> None:
     """Align two generated graphs over six snapshots and show how the links develop."""
     from everalign.evaluation.protocol import Benchmark
     from everalign.sample import SampleConfig, generate, write_sample
 
     with TemporaryDirectory() as scratch:
         dataset = Path(scratch) / "sample"
-        made = generate(SampleConfig(triples=triples, seed=seed))
-        write_sample(made, dataset)
+        write_sample(generate(SampleConfig(triples=triples, seed=seed)), dataset)
         config = configuration(None, method, seed, None)
-        _run(Benchmark(dataset, config, 0, 5), Path(scratch) / "result.json")
+        _run(Benchmark(dataset, config), out or Path(scratch) / "result.json")
 
 
 def _run(benchmark: Benchmark, out: Path) -> None:
