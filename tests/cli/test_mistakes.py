@@ -121,7 +121,7 @@ def test_no_state_an_old_state_and_a_newer_one(everalign: Run, init: Run, files:
 
 def test_swapped_deltas(everalign: Run, init: Run, files: Path) -> None:
     assert init().returncode == 0
-    (files / "new.tsv").write_text("e0\ts\te99\n")
+    (files / "new.tsv").write_text("e0\ts\te1\ne1\ts\te99\n")
     refused(everalign("update", "state", "--left", "new.tsv"), "new.tsv", "swapped")
     assert len(json.loads(everalign("status", "state", "--json").stdout)["reports"]) == 1
 

@@ -37,7 +37,9 @@ LINKS = st.lists(st.builds(Link, IDS, IDS, SCORES), max_size=12).map(
 EVENTS = st.lists(
     st.builds(Event, st.integers(0, 3), st.sampled_from(Kind), IDS, IDS, SCORES, st.just(""))
 )
-EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+# Of the rules, `latest` forgets what was in force; the others merge.
+MERGING = {name: rule for name, rule in RULES.items() if name != "latest"}
+EVERY_MERGE = pytest.mark.parametrize("rule", MERGING.values(), ids=MERGING.keys())
 
 
 def one_to_one(pairs: Sequence[Pair]) -> bool:
@@ -49,7 +51,7 @@ def pairs_of(links: Sequence[Link]) -> list[Pair]:
     return [link.pair for link in links]
 
 
-@EVERY_RULE
+@EVERY_MERGE
 @given(LINKS, LINKS)
 def test_decided_links_are_one_to_one_and_invented_by_nobody(
     rule: Rule, previous: list[Link], found: list[Link]
@@ -62,7 +64,7 @@ def test_decided_links_are_one_to_one_and_invented_by_nobody(
         )
 
 
-@EVERY_RULE
+@EVERY_MERGE
 @given(LINKS, LINKS)
 def test_deciding_once_more_changes_nothing(
     rule: Rule, previous: list[Link], found: list[Link]
@@ -78,7 +80,7 @@ def test_strict_is_idempotent(previous: list[Link], found: list[Link]) -> None:
     assert strict(decided, found) == decided
 
 
-@EVERY_RULE
+@EVERY_MERGE
 @given(LINKS, LINKS, st.randoms(use_true_random=False))
 def test_the_order_of_the_input_does_not_matter(
     rule: Rule, previous: list[Link], found: list[Link], chance: random.Random
@@ -156,7 +158,7 @@ def test_the_view_is_one_to_one_after_every_single_change(
     assert held == set(pairs_of(after))
 
 
-@EVERY_RULE
+@EVERY_MERGE
 @given(st.lists(st.tuples(LINKS, st.lists(PAIRS, max_size=2), st.lists(PAIRS, max_size=2))))
 def test_no_method_ever_overrules_a_person(
     rule: Rule, versions: list[tuple[list[Link], list[Pair], list[Pair]]]
@@ -172,3 +174,11 @@ def test_no_method_ever_overrules_a_person(
         assert view.rejected == rejected
         assert sorted(view.links) == sorted(chain(pairs_of(decided), confirmed))
         assert one_to_one(list(view.links))
+
+
+@given(LINKS, LINKS)
+def test_latest_is_what_was_found_and_nothing_else(
+    previous: list[Link], found: list[Link]
+) -> None:
+    decided = RULES["latest"](previous, found)
+    assert sorted(pairs_of(decided)) == sorted({link.pair for link in found})
