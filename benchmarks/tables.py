@@ -59,9 +59,16 @@ def quality_table() -> str:
             continue
         paper = published(dataset, "ContEA")
         rows.append([dataset, "paper", *(paper.get(t, "–") for t in range(6))])
-        ours = {record["t"]: f"**{record['f1']:.3f}**" for record in run["snapshots"]}
-        rows.append(["", "EverAlign", *(ours.get(t, "–") for t in range(6))])
+        rows.append(["", "**EverAlign**", *f1_over_snapshots(run)])
+        one_round = result(f"contea_{dataset}_one_round.json")
+        if one_round is not None:
+            rows.append(["", "without the second round", *f1_over_snapshots(one_round)])
     return markdown(rows)
+
+
+def f1_over_snapshots(run: dict[str, Any]) -> list[str]:
+    found = {record["t"]: f"{record['f1']:.3f}" for record in run["snapshots"]}
+    return [found.get(t, "–") for t in range(6)]
 
 
 def cost_table() -> str:
