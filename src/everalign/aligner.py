@@ -71,11 +71,6 @@ class Aligner:
         Store.open(state, write=False).close()
         return cls(state)
 
-    def config(self) -> Config:
-        """What the alignment is made with."""
-        with Store.open(self.state, write=False) as store:
-            return _config(store)
-
     def update(
         self,
         left: TripleSource | None = None,

@@ -58,9 +58,9 @@ class Benchmark:
         snapshots = self._snapshots(dataset)
         identity = self._identity(dataset)
         records = _earlier(out, identity)[: len(snapshots)]
-        for record in records if len(records) == len(snapshots) else []:
-            watch(record)
         if len(records) == len(snapshots):
+            for record in records:
+                watch(record)
             return identity | {"snapshots": records}
         data = DisguisedDataset(dataset, self.config.seed)
         state = out.with_name(f"{out.name}.{_key(identity)}.state")

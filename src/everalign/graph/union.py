@@ -50,10 +50,6 @@ class UnionGraph:
     def sets(self) -> int:
         return len(self.set_start) - 1
 
-    def degree(self) -> NDArray[np.int64]:
-        """The number of distinct neighbours of each node."""
-        return np.diff(self.start)
-
 
 def unite(left: Graph, right: Graph) -> UnionGraph:
     """The two graphs as one.
