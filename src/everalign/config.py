@@ -2,7 +2,7 @@
 
 method = "contea"
 seed = 0
-rule = "strict"
+rule = "auto"
 
 [settings]
 dim = 100
@@ -28,16 +28,16 @@ class Config:
     """What one alignment is made with; it is kept in its state directory.
 
     `method` is a registered method and `settings` are those that differ from its defaults;
-    `rule` says how found links and links in force become one set; every random choice comes
-    from `seed`.
+    `rule` says how found links and links in force become one set ("auto": as suits the method);
+    every random choice comes from `seed`.
 
     >>> Config.parse('seed = 7').seed
     7
     """
 
-    method: str = "contea"
+    method: str = "evidence"
     seed: int = 0
-    rule: str = "strict"
+    rule: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod

@@ -88,7 +88,8 @@ def test_the_size_is_about_as_asked(sample: Sample) -> None:
     triples = sum(
         len(graph(t)) for graph in (sample.left, sample.right) for t in _snapshots(sample)
     )
-    assert 0.75 <= triples / sample.config.triples <= 1.25
+    asked = sample.config.triples
+    assert abs(triples / asked - 1) <= 0.25 + 5 / asked**0.5  # small samples vary more
 
 
 @_few_examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ class Problem:
 
     `seeds` and `valid` are rows of (left, right) that people vouch for: learn from the first,
     judge with the second. Entities with an id from `old_left` / `old_right` on are new since
-    the last version; `links` are the links in force, found by the last version.
+    the last version; `links` are the links in force, found by the last version. `full` asks an
+    update to look at everything again, not only at what the delta touches.
     """
 
     left: Graph
@@ -32,6 +33,7 @@ class Problem:
     old_left: int = 0
     old_right: int = 0
     links: Candidates = field(default_factory=Candidates.none)
+    full: bool = False
 
     def free(self) -> tuple[IntArray, IntArray]:
         """The left and the right entities that no seed or validation link speaks for."""
@@ -46,7 +48,8 @@ class Method(Protocol):
 
     `fit` learns from nothing, `update` from what an earlier version learned; after either,
     `candidates` gives the pairs of free entities that it holds to be the same, at most one per
-    entity. `save` gives all that `load` needs to go on in another process.
+    entity; those that score less than its threshold are proposals. `save` gives all that `load`
+    needs to go on in another process.
     """
 
     def fit(self, problem: Problem, progress: Progress) -> None: ...
@@ -58,6 +61,71 @@ class Method(Protocol):
     def save(self) -> Arrays: ...
 
     def load(self, arrays: Arrays) -> None: ...
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of evidence for a pair: a neighbour of either, held to be the same.
+
+    The left entity is joined to `left_neighbour` by `left_relation`, read backwards (from the
+    neighbour to the entity) where `left_backwards` says so; the same on the right. `confidence`
+    is that of the two neighbours, `weight` what the piece adds to the pair's support.
+    """
+
+    left_relation: int
+    left_backwards: bool
+    left_neighbour: int
+    right_relation: int
+    right_backwards: bool
+    right_neighbour: int
+    confidence: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Consideration:
+    """A pair that a method has thought about: how sure it is, and what speaks for the pair.
+
+    `support` is the sum of the weights of all pieces, also of those too light to be listed.
+    """
+
+    left: int
+    right: int
+    confidence: float
+    support: float
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class RelationMatch:
+    """How far a left and a right relation mean the same.
+
+    `left_in_right` is the estimated share of the left relation's triples that the right one has
+    as well, and the other way round; `support` counts the triples that speak for it. `backwards`:
+    the right relation read from tail to head.
+    """
+
+    left: int
+    right: int
+    backwards: bool
+    left_in_right: float
+    right_in_left: float
+    support: float
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """What a method that can give reasons does as well, after it is fitted or loaded."""
+
+    def explain(
+        self, problem: Problem, left: int | None, right: int | None
+    ) -> list[Consideration]:
+        """The pairs considered for a left or a right entity (one of the two), best first."""
+        ...
+
+    def relations(self, problem: Problem) -> list[RelationMatch]:
+        """The correspondence of relations, best first."""
+        ...
 
 
 def _without(count: int, taken: IntArray) -> IntArray:

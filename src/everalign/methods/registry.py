@@ -16,12 +16,18 @@ Maker: TypeAlias = Callable[[Mapping[str, Any], int], Method]
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered method: `make` is `module:function`, called with settings and a seed."""
+    """A registered method: `make` is `module:function`, called with settings and a seed.
+
+    `rule` says how its links and those in force become one set, unless the configuration does;
+    `calibrated`, that its scores are probabilities of being right.
+    """
 
     name: str
     summary: str
     make: str | Maker
     extra: str | None = None
+    rule: str = "strict"
+    calibrated: bool = False
 
     def maker(self) -> Maker:
         if callable(self.make):
@@ -34,6 +40,13 @@ class Entry:
 METHODS: dict[str, Entry] = {
     entry.name: entry
     for entry in [
+        Entry(
+            "evidence",
+            "matched neighbours as evidence, weighed by a learned judge; says why",
+            "everalign.methods.evidence:make",
+            rule="latest",
+            calibrated=True,
+        ),
         Entry(
             "contea",
             "graph neural network, fine-tuned at each update (ContEA, ISWC 2022)",
@@ -49,12 +62,17 @@ def register(entry: Entry) -> None:
     METHODS[entry.name] = entry
 
 
+def entry_of(name: str) -> Entry:
+    """The registered method of this name."""
+    entry = METHODS.get(name)
+    if entry is None:
+        raise ConfigError(f"unknown method {name!r}; there are: {', '.join(METHODS)}")
+    return entry
+
+
 def make_method(config: Config) -> Method:
     """The method that a configuration names, with its settings."""
-    entry = METHODS.get(config.method)
-    if entry is None:
-        known = ", ".join(METHODS)
-        raise ConfigError(f"unknown method {config.method!r}; there are: {known}")
+    entry = entry_of(config.method)
     try:
         return entry.maker()(config.settings, config.seed)
     except ModuleNotFoundError as error:
