@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test setup lint types imports tests format clean
+.PHONY: demo test setup lint types imports tests format plots clean
 
 demo: setup  ## align two generated graphs over six snapshots
 	$(BIN)/everalign demo
@@ -36,6 +36,10 @@ tests: setup
 format: setup  ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+plots: setup  ## figures and tables of the documentation, from benchmarks/results
+	$(BIN)/python benchmarks/plots.py
+	$(BIN)/python benchmarks/tables.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

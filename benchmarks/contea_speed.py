@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import time
 from dataclasses import replace
@@ -20,18 +18,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from everalign.evaluation.disguise import DisguisedDataset
-from everalign.graph import Graph, Vocabulary, take_links, take_triples, unite
+from everalign.graph import unite
 from everalign.methods import Problem
 from everalign.methods.contea.encoder import Encoder
 from everalign.methods.contea.method import ContEA
 from everalign.methods.contea.settings import ContEASettings
 from everalign.methods.contea.stages import Chance, Training
 from everalign.progress import silent
-from everalign.rdf import ContEADataset
+from measuring import RESULTS, read_problems, software
 from yardstick import plain_epoch_seconds
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
@@ -46,34 +41,11 @@ def main() -> None:
         "seed": 0,
         "epoch_at_t0": epochs(problems[0]),
         f"update_at_t{arguments.snapshot}": update_against_retraining(problems),
-        "software": {
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "torch": torch.__version__,
-            "cores": os.cpu_count(),
-        },
+        "software": software(),
     }
     arguments.json.parent.mkdir(exist_ok=True)
     arguments.json.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
-
-
-def read_problems(directory: Path, last: int) -> list[Problem]:
-    """The problems of snapshots 0 to `last`, without links in force."""
-    data = DisguisedDataset(ContEADataset.open(directory), seed=0)
-    sides = Vocabulary(), Vocabulary()
-    graphs = Graph.empty(), Graph.empty()
-    problems = []
-    for t in range(last + 1):
-        old = graphs
-        left, right = data.delta(t)
-        graphs = (
-            old[0].grown(take_triples(left, sides[0])),
-            old[1].grown(take_triples(right, sides[1])),
-        )
-        links = take_links(data.seeds(), *sides), take_links(data.valid(), *sides)
-        problems.append(Problem(*graphs, *links, old[0].entities, old[1].entities))
-    return problems
 
 
 def epochs(problem: Problem) -> dict[str, Any]:

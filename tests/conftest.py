@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.toy import register_toy
 
 from everalign.config import Config
+from everalign.methods import METHODS
 from everalign.sample import SampleConfig, generate, write_sample
 
 # The same examples in every run, so that a change is to blame when a test fails. To look for
@@ -33,7 +35,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def quick() -> Config:
     """ContEA so small that it learns next to nothing, but in no time."""
-    return Config(settings=QUICK)
+    return Config(method="contea", settings=QUICK)
 
 
 @pytest.fixture(scope="session")
@@ -44,13 +46,30 @@ def quick_toml(tmp_path_factory: pytest.TempPathFactory, quick: Config) -> Path:
 
 
 @pytest.fixture
+def toy() -> Iterator[Config]:
+    """A method small enough to check by hand: calibrated, and it gives reasons."""
+    register_toy()
+    yield Config(method="toy")
+    del METHODS["toy"]
+
+
+@pytest.fixture
 def everalign(tmp_path: Path) -> Run:
     """Run the command line in a process of its own, in an empty directory."""
+    return runner(tmp_path, "-m", "everalign")
 
+
+@pytest.fixture
+def everalign_toy(tmp_path: Path) -> Run:
+    """The same, where the method "toy" is known."""
+    return runner(tmp_path, str(Path(__file__).with_name("toy.py")))
+
+
+def runner(directory: Path, *program: str) -> Run:
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "everalign", *map(str, arguments)],
-            cwd=tmp_path,
+            [sys.executable, *program, *map(str, arguments)],
+            cwd=directory,
             capture_output=True,
             text=True,
             timeout=120,

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import toy as toys
 
-from everalign import Aligner, Config
-from everalign.errors import StateError
+from everalign import Aligner, Config, Explanation, Link, RelationLink
+from everalign.aligner import settled
+from everalign.errors import ConfigError, InputError, StateError
+from everalign.flow import SIDES
+from everalign.ledger import Event, confirm, reject
 from everalign.matching import Candidates
 from everalign.methods import METHODS, Arrays, Entry, Problem, register
 from everalign.progress import Progress
+from everalign.reports import Account, Evidence
+from everalign.store import Store
 
 LEFT = [("Oslo", "in", "Norway"), ("Bergen", "in", "Norway"), ("Rome", "in", "Italy")]
 RIGHT = [("Осло", "в", "Норвегия"), ("Берген", "в", "Норвегия"), ("Рим", "в", "Италия")]
@@ -132,3 +139,227 @@ def test_evaluation_leaves_out_what_is_trusted(aligner: Aligner) -> None:
     gold = [("Norway", "Норвегия"), ("Oslo", "Осло"), ("Bergen", "Рим")]
     scores = aligner.evaluate(gold)
     assert (scores.predicted, scores.gold, scores.correct) == (4, 2, 1)
+
+
+@pytest.fixture
+def towns(tmp_path: Path, toy: Config) -> Aligner:
+    """Oslo is linked with 1.0, Trondheim with 0.5; Bergen and Rome are proposals."""
+    return Aligner.create(tmp_path / "towns", toys.LEFT, toys.RIGHT, toys.SEEDS, config=toy)
+
+
+def chosen(links: list[Link]) -> list[str]:
+    """The left names of links that nobody gave."""
+    return [link.left for link in links if link.origin != "given"]
+
+
+def say(aligner: Aligner, word: Callable[..., list[Event]], left: str, right: str) -> None:
+    """Let a person confirm or reject a pair."""
+    with Store.open(aligner.state, write=True) as store:
+        pair = [
+            store.names(side, "entity").index(name)
+            for side, name in zip(SIDES, (left, right), strict=True)
+        ]
+        store.commit({}, word(store.links(), [tuple(pair)], store.next_version()), {})
+
+
+@pytest.mark.parametrize(("method", "rule"), [("toy", "latest"), ("fickle", "strict")])
+def test_a_rule_that_is_left_open_is_the_methods_own(
+    tmp_path: Path, toy: Config, method: str, rule: str
+) -> None:
+    config = Config(method=method)
+    aligner = Aligner.create(tmp_path / "state", LEFT, RIGHT, SEEDS, config=config)
+    assert aligner.status().rule == settled(config).rule == rule
+    assert settled(Config(method=method, rule="paper")).rule == "paper"
+
+
+def test_only_what_reaches_the_threshold_becomes_a_link(towns: Aligner) -> None:
+    links = {link.left: (link.right, link.score, link.origin) for link in towns.links()}
+    assert links == {
+        "Norway": ("Норвегия", 1.0, "given"), "Sea": ("Море", 1.0, "given"),
+        "Italy": ("Италия", 1.0, "given"), "Oslo": ("Осло", 1.0, "found"),
+        "Trondheim": ("Тронхейм", 0.5, "found"),
+    }  # fmt: skip
+    (report,) = towns.status().reports
+    assert (report.threshold, report.notes) == (0.5, ("3 seeds, 0 full passes",))
+    assert towns.evaluate(toys.SEEDS).predicted == 2
+
+
+@pytest.mark.parametrize(
+    ("least", "wanted"),
+    [
+        (0, ["Oslo", "Trondheim", "Bergen", "Rome"]),
+        (0.3, ["Oslo", "Trondheim", "Bergen"]),
+        (0.5, ["Oslo", "Trondheim"]),
+        (0.51, ["Oslo"]),
+        (1, ["Oslo"]),
+    ],
+)
+def test_a_confidence_brings_in_proposals_or_drops_links(
+    towns: Aligner, least: float, wanted: list[str]
+) -> None:
+    links = towns.links(min_confidence=least)
+    assert chosen(links) == wanted
+    assert [link.left for link in links[:3]] == ["Italy", "Norway", "Sea"]
+    origins = {link.left: link.origin for link in links}
+    assert {origins[name] for name in wanted[2:]} <= {"proposed"}
+
+
+@pytest.mark.parametrize(
+    ("precision", "wanted"),
+    [
+        (1, ["Oslo"]),
+        (0.75, ["Oslo", "Trondheim"]),
+        (0.61, ["Oslo", "Trondheim", "Bergen"]),  # (1 + 1/2 + 1/3) / 3
+        (0.52, ["Oslo", "Trondheim", "Bergen", "Rome"]),  # and 1/4
+    ],
+)
+def test_a_target_precision_gives_the_longest_list_that_promises_it(
+    towns: Aligner, precision: float, wanted: list[str]
+) -> None:
+    assert chosen(towns.links(target_precision=precision)) == wanted
+
+
+def test_a_persons_word_outranks_a_proposal(towns: Aligner) -> None:
+    say(towns, reject, "Bergen", "Берген")
+    say(towns, confirm, "Forum", "Рим")
+    assert chosen(towns.links(min_confidence=0)) == ["Oslo", "Trondheim"]
+    assert chosen(towns.links(min_confidence=0, at=0))[2:] == ["Bergen", "Rome"]
+
+
+def test_proposals_are_those_of_the_version(towns: Aligner) -> None:
+    towns.update(right=[("Рим", "рядом", "Италия")])  # Rome shares two of four now
+    assert chosen(towns.links()) == ["Oslo", "Rome", "Trondheim"]
+    assert chosen(towns.links(min_confidence=0))[3:] == ["Bergen"]
+    assert chosen(towns.links(min_confidence=0, at=0))[2:] == ["Bergen", "Rome"]
+
+
+@pytest.mark.parametrize("wish", ["min_confidence", "target_precision"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, math.inf])
+def test_a_wish_beyond_all_probability(towns: Aligner, wish: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{wish} must lie between 0 and 1"):
+        towns.links(**{wish: value})  # type: ignore[arg-type]
+
+
+def test_one_wish_at_a_time(towns: Aligner) -> None:
+    with pytest.raises(ConfigError, match="min_score and target_precision exclude each other"):
+        towns.links(min_score=0.1, target_precision=0.9)
+
+
+def test_scores_that_are_no_probabilities_are_not_taken_for_them(aligner: Aligner) -> None:
+    with pytest.raises(ConfigError, match="scores of method 'fickle' are no probabilities"):
+        aligner.links(min_confidence=0.5)
+    assert aligner.evaluate([("Oslo", "Осло")]).calibration_error is None
+
+
+def test_evaluation_holds_confidence_against_the_truth(towns: Aligner) -> None:
+    # Oslo is right with 1.0, Trondheim wrong with 0.5.
+    scores = towns.evaluate([("Oslo", "Осло"), ("Trondheim", "Берген")])
+    assert scores.calibration_error == pytest.approx(0.25)
+    assert list(scores.to_dict())[3] == "calibration_error"
+
+
+def test_a_full_pass_needs_no_delta_and_is_another_one_each_time(towns: Aligner) -> None:
+    notes = [towns.update(full=True).reports[0].notes for _ in range(2)]
+    assert notes == [("3 seeds, 1 full passes",), ("3 seeds, 2 full passes",)]
+    with_delta = towns.update(left=[("Rome", "has", "Fish")], full=True).reports[0]
+    assert (with_delta.left_triples, with_delta.notes) == (1, ("3 seeds, 3 full passes",))
+    assert [report.source for report in towns.status().reports] == [
+        "memory", "full pass", "full pass", "memory, full pass"
+    ]  # fmt: skip
+    assert towns.update(left=[("Rome", "has", "Fish")]).message.startswith("nothing new")
+
+
+def test_known_triples_are_no_obstacle_to_a_full_pass(towns: Aligner) -> None:
+    (report,) = towns.update(left=toys.LEFT, full=True).reports
+    assert (report.left_triples, report.notes) == (0, ("3 seeds, 1 full passes",))
+
+
+def only(explanation: Explanation) -> Account:
+    (account,) = explanation.accounts
+    return account
+
+
+def test_an_explanation_has_the_link_its_rivals_and_the_evidence(towns: Aligner) -> None:
+    account = only(towns.explain("Oslo"))
+    assert account.link == Link("Oslo", "Осло", 1.0, 0, "found")
+    best, second = account.candidates[:2]
+    assert (best.right, best.confidence, best.support) == ("Осло", 1.0, 2.0)
+    assert best.pieces == (
+        Evidence("in", False, "Norway", "в", False, "Норвегия", 1.0, 1.0),
+        Evidence("by", False, "Sea", "у", False, "Море", 1.0, 1.0),
+    )
+    assert (second.right, second.confidence) == ("Тронхейм", 0.5)
+    assert account.reason == (
+        "Тронхейм lost: confidence 0.5 against 1; it shares 1 matched neighbour (support 1) "
+        "where the link shares 2 (support 2)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("entity", "side", "reason"),
+    [
+        ("Bergen", "left", "Осло lost: it is the better match of Oslo"),
+        ("Rome", "left", "Рим lost: confidence 0.25 is below the threshold 0.5"),
+        ("Рим", "right", "Rome lost: confidence 0.25 is below the threshold 0.5"),
+        ("Rain", "left", "no candidate shares a matched neighbour"),
+        ("Norway", "left", "Осло lost: a person has given the link"),
+        ("Italy", "left", "no other candidate was considered"),
+    ],
+)
+def test_the_best_of_the_losers_lost_for_a_reason(
+    towns: Aligner, entity: str, side: str, reason: str
+) -> None:
+    account = only(towns.explain(entity))
+    assert account.side == side
+    assert account.reason.startswith(reason)
+    assert (account.link is None) == (entity not in ("Norway", "Italy"))
+
+
+def test_what_a_person_rejected_or_gave_away_is_told(towns: Aligner) -> None:
+    say(towns, reject, "Rome", "Рим")
+    assert only(towns.explain("Rome")).reason == "Рим lost: a person has rejected it"
+    say(towns, confirm, "Forum", "Рим")
+    say(towns, confirm, "Arch", "Осло")
+    account = only(towns.explain("Bergen"))
+    assert account.reason == "Осло lost: a person has given it to Arch"
+
+
+def test_a_name_in_both_graphs_has_two_accounts(towns: Aligner) -> None:
+    assert [account.side for account in towns.explain("Fish").accounts] == ["left", "right"]
+
+
+def test_a_way_against_the_direction_of_a_relation(towns: Aligner) -> None:
+    towns.update([("Norway", "owns", "Jan Mayen")], [("Норвегия", "владеет", "Ян-Майен")])
+    (piece,) = only(towns.explain("Jan Mayen")).candidates[0].pieces
+    assert (piece.left_relation, piece.left_backwards) == ("owns", True)
+    assert (piece.right_relation, piece.right_backwards) == ("владеет", True)
+
+
+def test_an_explanation_goes_with_the_graphs_as_they_are(towns: Aligner) -> None:
+    towns.update(right=[("Рим", "рядом", "Италия")])
+    account = only(towns.explain("Rome"))
+    assert (account.link, account.candidates[0].confidence) == (
+        Link("Rome", "Рим", 0.5, 1, "found"), 0.5
+    )  # fmt: skip
+    assert account.reason == "no other candidate was considered"
+
+
+def test_relations_that_mean_the_same(towns: Aligner) -> None:
+    assert set(towns.relations(min_inclusion=0.5)) == {
+        RelationLink("by", "у", False, 1 / 2, 1 / 3, 1),
+        RelationLink("by", "омывает", True, 1 / 2, 1, 1),
+        RelationLink("touches", "у", False, 1, 1 / 3, 1),
+        RelationLink("touches", "омывает", True, 1, 1, 1),
+    }
+    assert {match.left for match in towns.relations(min_inclusion=0.6)} == {"touches", "by"}
+    assert len(towns.relations(min_inclusion=0.6)) == 3
+    with pytest.raises(ConfigError, match="min_inclusion must lie between 0 and 1"):
+        towns.relations(min_inclusion=math.nan)
+
+
+def test_nobody_can_explain_what_is_not_there(towns: Aligner, aligner: Aligner) -> None:
+    with pytest.raises(InputError, match="'Atlantis' is in neither"):
+        towns.explain("Atlantis")
+    for ask in (lambda: aligner.explain("Oslo"), aligner.relations):
+        with pytest.raises(ConfigError, match="method 'fickle' cannot give reasons"):
+            ask()

@@ -1,8 +1,8 @@
 """EverAlign keeps the identity links between two growing knowledge graphs right.
 
 >>> from everalign import Aligner, Config
->>> Config().rule
-'strict'
+>>> Config(seed=7).seed
+7
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from everalign.errors import EverAlignError
     from everalign.evaluation.metrics import Scores
     from everalign.evaluation.protocol import Benchmark
-    from everalign.reports import Happening, Link, Outcome, Report, Status
+    from everalign.reports import (
+        Explanation,
+        Happening,
+        Link,
+        Outcome,
+        RelationLink,
+        Report,
+        Status,
+    )
 
 # Names are imported when they are first used: the command line must not wait for them.
 _HOME = {
@@ -24,9 +32,11 @@ _HOME = {
     "Benchmark": "evaluation.protocol",
     "Config": "config",
     "EverAlignError": "errors",
+    "Explanation": "reports",
     "Happening": "reports",
     "Link": "reports",
     "Outcome": "reports",
+    "RelationLink": "reports",
     "Report": "reports",
     "Scores": "evaluation.metrics",
     "Status": "reports",
@@ -37,9 +47,11 @@ __all__ = [
     "Benchmark",
     "Config",
     "EverAlignError",
+    "Explanation",
     "Happening",
     "Link",
     "Outcome",
+    "RelationLink",
     "Report",
     "Scores",
     "Status",

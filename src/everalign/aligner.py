@@ -6,20 +6,30 @@ Every verb of the command line is a method here, and does the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
 from everalign.config import Config
-from everalign.errors import ConfigError, InputError, StateError
-from everalign.evaluation.metrics import Scores, score
-from everalign.flow import apply_pending, read_delta
+from everalign.errors import ConfigError, StateError
+from everalign.evaluation.metrics import Scores, calibration_error, score
+from everalign.flow import apply_pending, config_of, read_delta
 from everalign.graph import LinkSource, Names, TripleSource, pairs_of, refuse_unreadable
 from everalign.ledger import RULES, Event
-from everalign.methods import make_method
+from everalign.methods import METHODS, entry_of, make_method
 from everalign.progress import Progress, silent
-from everalign.reports import Happening, Link, Outcome, Report, Status
+from everalign.reasons import explanation, find_entity, relation_links
+from everalign.reports import (
+    Explanation,
+    Happening,
+    Link,
+    Outcome,
+    RelationLink,
+    Report,
+    Status,
+)
+from everalign.selection import Selection, all_links, check_share, refuse_uncalibrated
 from everalign.store import Delta, Store
 
 
@@ -31,7 +41,7 @@ class Aligner:
     >>> right = [("A", "kennt", "B"), ("B", "kennt", "C"), ("C", "kennt", "D")]
     >>> with TemporaryDirectory() as directory:
     ...     seeds = [("a", "A"), ("d", "D")]
-    ...     config = Config(settings={"max_epochs": 10})
+    ...     config = Config(method="contea", settings={"max_epochs": 10})
     ...     aligner = Aligner.create(f"{directory}/state", left, right, seeds, config=config)
     ...     outcome = aligner.update(left=[("d", "knows", "e")], right=[("D", "kennt", "E")])
     ...     [report.version for report in outcome.reports]
@@ -53,8 +63,8 @@ class Aligner:
         progress: Progress = silent,
     ) -> Aligner:
         """Start an alignment from two graphs and a few trusted links: version 0."""
-        config = config or Config()
-        _check(config)
+        config = settled(config or Config())
+        make_method(config)  # so that a mistake in its settings is told before any work begins
         delta = read_delta(None, left, right, seeds, valid, progress)
         with _begin(Path(state), config, delta) as store:
             apply_pending(store, progress)
@@ -76,46 +86,73 @@ class Aligner:
         left: TripleSource | None = None,
         right: TripleSource | None = None,
         progress: Progress = silent,
+        *,
+        full: bool = False,
     ) -> Outcome:
-        """Feed in what either graph has gained; first finish an update that was broken off."""
+        """Feed in what either graph has gained; first finish an update that was broken off.
+
+        A `full` pass looks at everything again, also if nothing has come in.
+        """
         with Store.open(self.state, write=True) as store:
-            first = store.next_version()
+            first, pending = store.next_version(), store.pending()
             refuse_unreadable(left, right)
-            if store.pending() is not None:
+            if pending is None:
+                _refuse_unbegun(store, self.state)
+            else:
                 apply_pending(store, progress)
-            elif store.last_version() is None:
-                raise StateError(f"{self.state} was broken off before it began: run `init` again")
-            if left is None and right is None:
+            # A full pass that was broken off is the one that is asked for again.
+            anyway = full and not (pending and pending.full)
+            if left is None and right is None and not anyway:
                 finished = store.next_version() > first
                 return _outcome(
                     store, first, "" if finished else "nothing to do: no delta is given or pending"
                 )
-            delta = read_delta(store, left, right, progress=progress)
+            delta = read_delta(store, left, right, progress=progress, full=full)
             applied = store.applied(delta.digest)
             if applied is not None:
                 return _outcome(store, first, f"this delta was applied as version {applied}")
-            if not any(len(rows) for rows in delta.arrays.values()):
+            if not anyway and not any(len(rows) for rows in delta.arrays.values()):
                 return _outcome(store, first, "nothing new: all triples are known or literals")
             store.journal(delta)
             apply_pending(store, progress)
             return _outcome(store, first)
 
-    def links(self, *, min_score: float | None = None, at: int | None = None) -> list[Link]:
-        """The links in force, now or at an earlier version, best first."""
+    def links(
+        self,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        target_precision: float | None = None,
+        at: int | None = None,
+    ) -> list[Link]:
+        """The links in force, now or at an earlier version, best first.
+
+        For scores that are probabilities, `min_confidence` brings in the proposals that reach
+        it, and `target_precision` gives the longest list that can be expected to be so precise.
+        """
+        selection = Selection(min_score, min_confidence, target_precision)
         with Store.open(self.state, write=False) as store:
-            left, right = store.names("left", "entity"), store.names("right", "entity")
-            standing = store.links(at).links
-        links = [
-            Link(left[a], right[b], s.score, s.since, "given" if s.confirmed else "found")
-            for (a, b), s in standing.items()
-            if min_score is None or s.confirmed or s.score >= min_score
-        ]
-        return sorted(links, key=lambda link: (link.origin == "found", -link.score, link.left))
+            if selection.needs_probabilities:
+                refuse_uncalibrated(config_of(store).method)
+            return selection.of(all_links(store, at, proposals=selection.needs_probabilities))
+
+    def explain(self, entity: str) -> Explanation:
+        """Why an entity has the link that it has, and what else the method has considered."""
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            return explanation(store, entity)
+
+    def relations(self, *, min_inclusion: float = 0.0) -> list[RelationLink]:
+        """Which relations mean the same, best first: those of which enough is in the other."""
+        check_share("min_inclusion", min_inclusion)
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            return relation_links(store, min_inclusion)
 
     def status(self) -> Status:
         """The alignment at a glance."""
         with Store.open(self.state, write=False) as store:
-            config = _config(store)
+            config = config_of(store)
             reports = _reports(store)
             view, pending = store.links(), store.pending()
             return Status(
@@ -140,9 +177,7 @@ class Aligner:
             names = Names(store.names("left", "entity")), Names(store.names("right", "entity"))
             if entity is None:
                 return [_happening(event, *names) for event in store.events()]
-            left, right = names[0].find(entity), names[1].find(entity)
-            if left is None and right is None:
-                raise InputError(f"{entity!r} is in neither of the two graphs")
+            left, right = find_entity(entity, *names)
             events = store.events(left=left) if left is not None else []
             events += store.events(right=right) if right is not None else []
             in_order = sorted(dict.fromkeys(events), key=lambda event: event.version)
@@ -157,20 +192,38 @@ class Aligner:
         links = self.links(at=at)
         lefts = {link.left for link in links if link.origin == "given"}
         rights = {link.right for link in links if link.origin == "given"}
-        found = [(link.left, link.right) for link in links if link.origin == "found"]
-        return score(
-            found, [pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights]
-        )
+        found = {(link.left, link.right): link.score for link in links if link.origin == "found"}
+        wanted = {pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights}
+        scores = score(found, wanted)
+        if not self._calibrated():
+            return scores
+        error = calibration_error(list(found.values()), [pair in wanted for pair in found])
+        return replace(scores, calibration_error=error)
+
+    def _calibrated(self) -> bool:
+        with Store.open(self.state, write=False) as store:
+            # Links can be looked at also where their method is not known.
+            entry = METHODS.get(config_of(store).method)
+        return entry is not None and entry.calibrated
 
 
-def _check(config: Config) -> None:
+def settled(config: Config) -> Config:
+    """The configuration with the rule that suits its method, where it leaves that open.
+
+    >>> settled(Config(method="contea")).rule
+    'strict'
+    """
+    if config.rule == "auto":
+        return replace(config, rule=entry_of(config.method).rule)
     if config.rule not in RULES:
-        raise ConfigError(f"unknown rule {config.rule!r}; there are: {', '.join(RULES)}")
-    make_method(config)
+        raise ConfigError(f"unknown rule {config.rule!r}; there are: auto, {', '.join(RULES)}")
+    return config
 
 
-def _config(store: Store) -> Config:
-    return Config.parse(store.settings()["config"])
+def _refuse_unbegun(store: Store, state: Path) -> None:
+    """Where not even the first version was made, there is nothing to go on from."""
+    if store.last_version() is None:
+        raise StateError(f"{state} was broken off before it began: run `init` again")
 
 
 def _begin(state: Path, config: Config, delta: Delta) -> Store:
@@ -184,7 +237,7 @@ def _begin(state: Path, config: Config, delta: Delta) -> Store:
         pending = store.pending()
         if store.last_version() is not None:
             raise StateError(f"{state} is an alignment already: use `update` to change it")
-        if _config(store) != config or (pending and pending.digest != delta.digest):
+        if config_of(store) != config or (pending and pending.digest != delta.digest):
             raise StateError(
                 f"{state} was begun with other input or settings and broken off: "
                 "finish it with `update`, or delete it"
@@ -211,7 +264,12 @@ def _reports(store: Store) -> list[Report]:
 def _known_facts(info: Mapping[str, Any]) -> dict[str, Any]:
     """What this EverAlign knows of the facts that some EverAlign has written down."""
     known = {entry.name for entry in fields(Report)}
-    return {name: value for name, value in info.items() if name in known}
+    # JSON has lists only, and a report is made of values that cannot change.
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in info.items()
+        if name in known
+    }
 
 
 def _happening(event: Event, left: Names, right: Names) -> Happening:

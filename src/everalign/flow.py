@@ -6,6 +6,7 @@ journalled the delta, `apply_pending` may be killed and run again any number of 
 
 from __future__ import annotations
 
+import math
 import resource
 from pathlib import Path
 from time import perf_counter
@@ -41,14 +42,16 @@ def read_delta(
     seeds: LinkSource | None = None,
     valid: LinkSource | None = None,
     progress: Progress = silent,
+    *,
+    full: bool = False,
 ) -> Delta:
     """What comes in, as ids, with the names and triples that the store does not have yet."""
-    vocabularies = _vocabulary(store, "left"), _vocabulary(store, "right")
+    vocabularies = vocabulary(store, "left"), vocabulary(store, "right")
     graphs = _graph(store, "left"), _graph(store, "right")
-    known = [(len(vocabulary.entities), len(vocabulary.relations)) for vocabulary in vocabularies]
+    known = [(len(names.entities), len(names.relations)) for names in vocabularies]
     (left_rows, left_literals), (right_rows, right_literals) = (
-        count_and_take(source, vocabulary, progress)
-        for source, vocabulary in zip((left, right), vocabularies, strict=True)
+        count_and_take(source, names, progress)
+        for source, names in zip((left, right), vocabularies, strict=True)
     )
     rows = left_rows, right_rows
     refuse_swapped_sides((left, right), rows, vocabularies, graphs)
@@ -61,11 +64,17 @@ def read_delta(
         for side, graph, triples in zip(SIDES, graphs, rows, strict=True)
     }
     new_names: dict[Roll, list[str]] = {}
-    for side, vocabulary, (entities, relations) in zip(SIDES, vocabularies, known, strict=True):
-        new_names[side, "entity"] = vocabulary.entities.since(entities)
-        new_names[side, "relation"] = vocabulary.relations.since(relations)
-    counts = {"literals": left_literals + right_literals}
-    return Delta(digest_of(content), _describe(left, right), content | missing, new_names, counts)
+    for side, names, (entities, relations) in zip(SIDES, vocabularies, known, strict=True):
+        new_names[side, "entity"] = names.entities.since(entities)
+        new_names[side, "relation"] = names.relations.since(relations)
+    return Delta(
+        digest_of(content | _occasion(store, full)),
+        _describe(left, right, full=full),
+        content | missing,
+        new_names,
+        counts={"literals": left_literals + right_literals},
+        full=full,
+    )
 
 
 def apply_pending(store: Store, progress: Progress) -> None:
@@ -73,7 +82,7 @@ def apply_pending(store: Store, progress: Progress) -> None:
     started = perf_counter()
     delta = store.pending()
     assert delta is not None, "a delta is journalled before it is applied"
-    config = Config.parse(store.settings()["config"])
+    config = config_of(store)
     view, last, version = store.links(), store.last_version(), store.next_version()
     problem = _problem(store, delta, view)
 
@@ -87,14 +96,26 @@ def apply_pending(store: Store, progress: Progress) -> None:
 
     trusted = _trusted_events(delta, view, version)
     view = fold(trusted, view)
-    links = decide(view.found, _links(found), RULES[config.rule], view.confirmed, view.rejected)
+    accepted = _links(found.accepted())
+    links = decide(view.found, accepted, RULES[config.rule], view.confirmed, view.rejected)
     moves = changes(view.found, links, version)
-    info = _facts(problem, delta, moves) | {"links": len(links)}
+    info = _facts(problem, delta, moves) | _remarks(found) | {"links": len(links)}
     info |= {"seconds": round(perf_counter() - started, 3), "peak_rss_mb": _peak_rss_mb()}
-    store.commit(method.save(), [*trusted, *moves], info)
+    store.commit(method.save(), [*trusted, *moves], info, _links(found.proposed()))
 
 
-def _vocabulary(store: Store | None, side: Side) -> Vocabulary:
+def config_of(store: Store) -> Config:
+    """What the alignment was made with."""
+    return Config.parse(store.settings()["config"])
+
+
+def last_problem(store: Store) -> Problem:
+    """What the method of the last version would be given if nothing came in."""
+    return _problem(store, None, store.links())
+
+
+def vocabulary(store: Store | None, side: Side) -> Vocabulary:
+    """The names of one graph; without a store there are none yet."""
     if store is None:
         return Vocabulary()
     return Vocabulary(Names(store.names(side, "entity")), Names(store.names(side, "relation")))
@@ -106,26 +127,29 @@ def _graph(store: Store | None, side: Side) -> Graph:
     return Graph.assembled(delta.arrays[f"{side}_triples"] for delta in store.deltas())
 
 
-def _problem(store: Store, delta: Delta, view: View) -> Problem:
+def _problem(store: Store, pending: Delta | None, view: View) -> Problem:
     old = [_graph(store, side) for side in SIDES]
-    now = [
-        Graph.assembled([graph.triples, delta.arrays[f"{side}_triples"]])
-        for side, graph in zip(SIDES, old, strict=True)
-    ]
+    now = old
+    if pending is not None:
+        now = [
+            Graph.assembled([graph.triples, pending.arrays[f"{side}_triples"]])
+            for side, graph in zip(SIDES, old, strict=True)
+        ]
     return Problem(
         left=now[0],
         right=now[1],
-        seeds=_given(store, delta, "seeds"),
-        valid=_given(store, delta, "valid"),
+        seeds=_given(store, pending, "seeds"),
+        valid=_given(store, pending, "valid"),
         old_left=old[0].entities,
         old_right=old[1].entities,
         links=_candidates(view.found),
+        full=pending is not None and pending.full,
     )
 
 
-def _given(store: Store, pending: Delta, name: str) -> IntArray:
+def _given(store: Store, pending: Delta | None, name: str) -> IntArray:
     """The trusted links of one sort, from all deltas."""
-    deltas = [*store.deltas(), pending]
+    deltas = [*store.deltas(), *([] if pending is None else [pending])]
     return np.concatenate([delta.arrays[name] for delta in deltas if name in delta.arrays])
 
 
@@ -153,6 +177,12 @@ def _facts(problem: Problem, delta: Delta, moves: list[Event]) -> dict[str, Json
     }
 
 
+def _remarks(found: Candidates) -> dict[str, Json]:
+    """What the method says about its candidates as a whole."""
+    threshold = float(found.threshold) if math.isfinite(found.threshold) else None
+    return {"threshold": threshold, "notes": list(found.notes)}
+
+
 def _candidates(links: list[Link]) -> Candidates:
     left, right, score = zip(*links, strict=True) if links else ((), (), ())
     return Candidates.of(left, right, score)
@@ -167,9 +197,17 @@ def _pairs(rows: NDArray[np.int32]) -> list[Pair]:
     return [(left, right) for left, right in rows.tolist()]
 
 
-def _describe(*sources: TripleSource | None) -> str:
+def _occasion(store: Store | None, full: bool) -> dict[str, IntArray]:
+    """A full pass is another one each time, so the version that it makes is part of it."""
+    if store is None or not full:
+        return {}
+    return {"full_pass": np.array([[store.next_version()]], dtype=np.int32)}
+
+
+def _describe(*sources: TripleSource | None, full: bool) -> str:
     """The delta's files, for people."""
     names = [Path(s).name if isinstance(s, str | Path) else "memory" for s in sources if s]
+    names += ["full pass"] if full else []
     return ", ".join(dict.fromkeys(names)).encode(errors="replace").decode()
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Link:
-    """A link in force. `origin` is "given" for a person's word, "found" for a method's."""
+    """A link in force. `origin` is "given" for a person's word, "found" for a method's.
+
+    A proposal, which is not in force, has "proposed", and the version that it belongs to.
+    """
 
     left: str
     right: str
@@ -33,7 +36,8 @@ class Report:
     """What a version brought: triples and entities in, links out.
 
     The links that rest on a method's word grow by `added` + `revised` − `retracted`; `literals`
-    counts the triples that were left out because they lead to no entity.
+    counts the triples that were left out because they lead to no entity. Candidates that score
+    less than `threshold` became proposals; `notes` are what the method has to say.
     """
 
     version: int
@@ -50,6 +54,8 @@ class Report:
     retracted: int = 0
     seconds: float = 0.0
     peak_rss_mb: float = 0.0
+    threshold: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,3 +83,70 @@ class Status:
     found_links: int
     pending: str | None
     reports: tuple[Report, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A neighbour of either entity of a pair, held to be the same, and what that weighs.
+
+    A relation is read from the entity to its neighbour, or backwards, from the neighbour to it.
+    """
+
+    left_relation: str
+    left_backwards: bool
+    left_neighbour: str
+    right_relation: str
+    right_backwards: bool
+    right_neighbour: str
+    confidence: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Considered:
+    """A pair that the method has thought about; its `pieces` come in order of their weight."""
+
+    left: str
+    right: str
+    confidence: float
+    support: float
+    pieces: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Why an entity of one graph has the link that it has, or none.
+
+    `candidates` come best first, and `reason` says why the best of the others lost.
+    """
+
+    side: str
+    link: Link | None
+    candidates: tuple[Considered, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An entity's links explained: an account for each of the graphs that has the entity."""
+
+    entity: str
+    threshold: float | None
+    accounts: tuple[Account, ...]
+
+
+@dataclass(frozen=True)
+class RelationLink:
+    """How far a left and a right relation mean the same.
+
+    `left_in_right` is the estimated share of the left relation's triples that the right one has
+    as well (`backwards`: with head and tail exchanged), `right_in_left` the other way round.
+    `support` counts the triples that speak for it.
+    """
+
+    left: str
+    right: str
+    backwards: bool
+    left_in_right: float
+    right_in_left: float
+    support: float

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from everalign.cli import main
+
 pytest.importorskip("torch")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -140,10 +142,7 @@ def test_sample_then_bench(everalign: Run, quick_toml: Path, tmp_path: Path) -> 
     assert list(tmp_path.glob("out.json.*")) == []
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["init", "update", "links", "status", "history", "evaluate", "methods", "bench", "sample"],
-)
+@pytest.mark.parametrize("command", main.everalign.commands)
 def test_every_help_has_an_example(everalign: Run, command: str) -> None:
     text = everalign(command, "--help").stdout
     assert f"  everalign {command} " in text or f"  everalign {command}\n" in text

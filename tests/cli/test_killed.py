@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests import toy as toys
 
 from everalign import Aligner, Config, Happening, Link
 
@@ -17,6 +18,7 @@ pytest.importorskip("torch")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Moment = Callable[[Path, float], bool]
+EVERALIGN = ("-m", "everalign")
 
 
 def after(seconds: float) -> Moment:
@@ -33,11 +35,13 @@ def while_learning(state: Path, running: float) -> bool:
     return catalogue.exists() and time.time() - catalogue.stat().st_mtime > 0.5
 
 
-def kill_at(moment: Moment, state: Path, *arguments: object) -> None:
+def kill_at(
+    moment: Moment, state: Path, *arguments: object, program: tuple[str, ...] = EVERALIGN
+) -> None:
     """Start a command and kill it at a moment, which must come before it is done."""
     started = time.monotonic()
     with subprocess.Popen(
-        [sys.executable, "-m", "everalign", *map(str, arguments)],
+        [sys.executable, *program, *map(str, arguments)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -140,3 +144,31 @@ def test_update_killed_and_run_again_is_as_if_nothing_had_happened(
         again = everalign("update", state, *options(files[1]))
     assert again.returncode == 0, again.stderr
     assert content(state) == content(undisturbed[1])
+
+
+@pytest.mark.parametrize("delta", [[], ["--left", "new.tsv"]], ids=["alone", "with a delta"])
+@pytest.mark.parametrize("again", [["--full"], []], ids=["asked for again", "finished"])
+def test_a_full_pass_that_was_killed_is_still_a_full_pass_and_only_one(
+    everalign_toy: Run, tmp_path: Path, toy: Config, delta: list[str], again: list[str]
+) -> None:
+    (tmp_path / "new.tsv").write_text("Rome\thas\tFish\n")
+    state, slow = tmp_path / "state", Config(method="toy", settings={"seconds": 1.5})
+    Aligner.create(state, toys.LEFT, toys.RIGHT, toys.SEEDS, config=slow)
+    given = [str(tmp_path / word) if word == "new.tsv" else word for word in delta]
+    arguments = ["update", state, "--full", *given]
+    at_work = once_pending(state)
+    kill_at(at_work, state, *arguments, program=(toys.__file__,))
+    aligner = Aligner.open(state)
+    assert aligner.status().pending == ("new.tsv, full pass" if delta else "full pass")
+    assert len(aligner.status().reports) == 1
+    resumed = everalign_toy("update", state, *again, *(given if again else []))
+    assert resumed.returncode == 0, resumed.stderr
+    assert [report.notes for report in aligner.status().reports] == [
+        ("3 seeds, 0 full passes",), ("3 seeds, 1 full passes",)
+    ]  # fmt: skip
+    assert aligner.status().pending is None
+
+
+def once_pending(directory: Path) -> Moment:
+    """The delta is in the journal, so the method is about to begin or at work."""
+    return lambda state, running: Aligner.open(directory).status().pending is not None

@@ -89,8 +89,8 @@ def test_a_missing_option_and_an_unknown_command(everalign: Run) -> None:
 
 def test_an_unknown_method_rule_or_setting(init: Run, everalign: Run, files: Path) -> None:
     refused(init("--method", "magic"), "unknown method 'magic'", "contea")
-    refused(init("--rule", "fair"), "unknown rule 'fair'", "strict, paper, latest")
-    (files / "bad.toml").write_text("[settings]\ndimension = 3\n")
+    refused(init("--rule", "fair"), "unknown rule 'fair'", "auto, strict, paper, latest")
+    (files / "bad.toml").write_text('method = "contea"\n[settings]\ndimension = 3\n')
     refused(
         everalign(
             "init",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import toy as toys
 
 from everalign.aligner import Aligner
 from everalign.config import Config
 from everalign.errors import ConfigError, InputError
-from everalign.evaluation.metrics import score
+from everalign.evaluation.metrics import calibration_error, score
 from everalign.evaluation.protocol import Benchmark, Record
 from everalign.matching import Candidates
 from everalign.methods import METHODS, Arrays, Entry, Problem, register
@@ -74,7 +76,8 @@ def test_the_score_does_not_depend_on_the_ids_of_a_dataset(tmp_path: Path) -> No
     for name in ("triples_1", "triples_2"):
         file = two / "base" / name
         file.write_text("".join(sorted(file.read_text().splitlines(keepends=True))))
-    config = Config(settings={"dim": 32, "max_epochs": 60, "validate_every": 10})
+    settings = {"dim": 32, "max_epochs": 60, "validate_every": 10}
+    config = Config(method="contea", settings=settings)
     scores = [
         Benchmark(data, config, 0, 0).run(tmp_path / f"{data.name}.json")["snapshots"][0]["f1"]
         for data in (one, two)
@@ -93,8 +96,10 @@ def test_the_records_have_what_the_paper_reports(
     assert result["snapshots"] == seen
     assert [record["t"] for record in seen] == [0, 1, 2]
     assert (result["dataset"], result["method"], result["seed"]) == ("sample", "contea", 0)
+    assert result["config"]["rule"] == "strict", "not auto: a run is known by what it does"
     links = 0
     for record in seen:
+        assert (record["calibration_error"], record["threshold"]) == (None, None)
         links += record["added"] + record["revised"] - record["retracted"]
         assert record["predicted"] == links
         assert record["peak_rss_mb"] > 0
@@ -137,12 +142,43 @@ def test_another_run_is_not_overwritten(tmp_path: Path, dataset: Path, quick: Co
     out = tmp_path / "out.json"
     Benchmark(dataset, quick, 0, 0).run(out)
     with pytest.raises(ConfigError, match="holds another run"):
-        Benchmark(dataset, Config(settings={**quick.settings, "dim": 4}), 0, 0).run(out)
+        Benchmark(dataset, replace(quick, settings={**quick.settings, "dim": 4}), 0, 0).run(out)
 
 
 def test_a_snapshot_that_is_not_there(tmp_path: Path, dataset: Path, quick: Config) -> None:
     with pytest.raises(InputError, match="has snapshots 0-2, not 0-5"):
         Benchmark(dataset, quick, 0, 5).run(tmp_path / "out.json")
+
+
+def test_a_calibrated_method_is_held_to_its_word(tmp_path: Path, toy: Config) -> None:
+    base = tmp_path / "towns" / "base"
+    base.mkdir(parents=True)
+    test = [("Oslo", "Осло"), ("Trondheim", "Берген")]
+    files: dict[str, Sequence[tuple[str, ...]]] = {
+        "triples_1": toys.LEFT,
+        "triples_2": toys.RIGHT,
+        "train_links": toys.SEEDS,
+        "valid_links": [("Fjord", "Океан")],
+        "test_links": test,
+    }
+    for name, rows in files.items():
+        (base / name).write_text("".join("\t".join(row) + "\n" for row in rows))
+    (record,) = Benchmark(base.parent, toy).run(tmp_path / "out.json")["snapshots"]
+    assert record["threshold"] == 0.5
+    # Oslo is right with 1.0, Trondheim wrong with 0.5.
+    assert record["calibration_error"] == pytest.approx(0.25)
+    names = list(record)
+    assert names[names.index("f1") + 1 :][:2] == ["calibration_error", "threshold"]
+
+
+def test_the_calibration_error_weighs_bins_by_their_links() -> None:
+    sure, half = [0.95, 0.95, 0.95, 0.95], [0.5, 0.5]
+    right = [True, True, True, False, True, False]
+    # The upper bin promises 0.95 and keeps 0.75 for 4 links of 6; the other one is right.
+    assert calibration_error(sure + half, right) == pytest.approx(0.2 * 4 / 6)
+    assert calibration_error(sure + half, right, bins=1) == pytest.approx(0.8 - 4 / 6)
+    assert calibration_error([1.0, 0.0], [True, False]) == 0
+    assert calibration_error([], []) == 0
 
 
 def test_scores_without_a_denominator_are_zero() -> None:

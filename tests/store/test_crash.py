@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 import everalign.store
-from everalign.ledger import Event, Kind, fold
+from everalign.ledger import Event, Kind, Link, fold
 from everalign.store import Delta, Store
 
 ROOM = str(Path(everalign.store.__file__).parent)
@@ -38,7 +38,12 @@ def delta(number: int) -> Delta:
         source=f"file {number}",
         arrays={"left_triples": np.full((number + 2, 3), number, dtype=np.int32)},
         new_names={("left", "entity"): [f"left {number}"], ("right", "entity"): ["right"]},
+        full=number % 2 == 1,
     )
+
+
+def proposals(number: int) -> list[Link]:
+    return [Link(number, entity, 0.2) for entity in range(number)]
 
 
 def vectors(number: int) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -67,7 +72,8 @@ def finish(store: Store, updates: int = UPDATES) -> None:
 def update(store: Store, number: int) -> None:
     if store.pending() is None:
         store.journal(delta(number))
-    store.commit({"vectors": vectors(number)}, events(number), {"number": number})
+    arrays = {"vectors": vectors(number)}
+    store.commit(arrays, events(number), {"number": number}, proposals(number))
 
 
 def live(directory: Path, updates: int = UPDATES) -> None:
@@ -102,10 +108,11 @@ def check_versions(store: Store) -> None:
         same_delta(applied, delta(number))
         assert store.applied(applied.digest) == number
         assert store.arrays(number)["vectors"].tolist() == vectors(number).tolist()
+        assert store.proposals(number) == proposals(number)
 
 
 def same_delta(stored: Delta, meant: Delta) -> None:
-    assert (stored.digest, stored.source) == (meant.digest, meant.source)
+    assert (stored.digest, stored.source, stored.full) == (meant.digest, meant.source, meant.full)
     assert {roll: names for roll, names in stored.new_names.items() if names} == meant.new_names
     assert stored.arrays.keys() == meant.arrays.keys()
     for name, array in meant.arrays.items():
@@ -131,6 +138,7 @@ def files(directory: Path) -> set[str]:
 
 def wanted_files() -> set[str]:
     kinds = ["deltas/{}/left_triples", "versions/{}/vectors"]
+    kinds += ["versions/{}/everalign-proposals"]
     kinds += ["views/{}/links", "views/{}/rejected"]
     arrays = {f"{kind.format(f'{n:06d}')}.npy" for kind in kinds for n in range(UPDATES)}
     return {"everalign.sqlite", "lock", *arrays}

@@ -20,7 +20,7 @@ from everalign.errors import (
     StateFormatError,
     StateLockedError,
 )
-from everalign.ledger import Event, Kind
+from everalign.ledger import Event, Kind, Link
 from everalign.store import Delta, Store
 
 DELTA = Delta("first", "left.ttl", {"left_triples": np.arange(300).reshape(-1, 3)})
@@ -38,7 +38,7 @@ with Store.open(sys.argv[1], write=True):
 def state(tmp_path: Path) -> Path:
     with Store.create(tmp_path / "state", {}) as store:
         store.journal(DELTA)
-        store.commit({"vectors": np.ones(100)}, [], {})
+        store.commit({"vectors": np.ones(100)}, [], {}, [Link(1, 10, 0.2)])
     return tmp_path / "state"
 
 
@@ -92,7 +92,7 @@ def test_a_newer_format_is_left_alone(state: Path, write: bool) -> None:
     (state / "deltas" / "000001").mkdir()
     with closing(sqlite3.connect(state / "everalign.sqlite")) as connection:
         connection.execute("PRAGMA user_version = 3")
-    message = r"newer EverAlign \(format 3; this one reads up to 1\)"
+    message = r"newer EverAlign \(format 3; this one reads up to 2\)"
     with pytest.raises(StateFormatError, match=message):
         Store.open(state, write=write)
     assert (state / "deltas" / "000001").exists()
@@ -145,6 +145,8 @@ def test_damaged_files_are_named(state: Path, damage: Callable[[Path], None]) ->
             next(store.deltas()).arrays["left_triples"]
         with pytest.raises(StateDamagedError, match=r"versions/000000/vectors\.npy"):
             store.arrays(0)
+        with pytest.raises(StateDamagedError, match=r"versions/000000/everalign-proposals\.npy"):
+            store.proposals(0)
         with pytest.raises(StateDamagedError, match=r"views/000000/(links|rejected)\.npy"):
             store.links()
 
@@ -184,10 +186,12 @@ def test_a_version_that_is_not_there(state: Path, version: int) -> None:
         with pytest.raises(StateError, match=f"has no version {version}"):
             store.arrays(version)
         with pytest.raises(StateError, match=f"has no version {version}"):
+            store.proposals(version)
+        with pytest.raises(StateError, match=f"has no version {version}"):
             store.links(version)
 
 
-@pytest.mark.parametrize("name", ["", "../vectors", ".hidden", "a b"])
+@pytest.mark.parametrize("name", ["", "../vectors", ".hidden", "a b", "everalign-proposals"])
 def test_array_names_that_are_no_file_names(state: Path, name: str) -> None:
     with Store.open(state, write=True) as store, pytest.raises(ValueError, match="be called"):
         store.commit({name: np.ones(1)}, [], {})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from everalign.ledger import Event, Kind, confirm, fold, reject
+from everalign.ledger import Event, Kind, Link, confirm, fold, reject
 from everalign.store import Delta, Store, digest_of
 
 
@@ -130,6 +132,66 @@ def test_events_of_an_entity_of_a_pair_and_since_a_version(store: Store) -> None
     assert store.events(right=20) == [events[1], later]
     assert store.events(left=1, right=10) == [events[0]]
     assert store.events(since=1) == [later]
+
+
+def test_proposals_are_kept_apart_from_what_the_method_remembers(store: Store) -> None:
+    store.journal(FIRST)
+    store.commit({"vectors": np.ones(2)}, [], {}, [Link(1, 0, 0.2)])
+    store.commit({}, reject(store.links(), [(2, 1)], 1), {})
+    store.journal(SECOND)
+    store.commit({}, [], {}, [])
+    assert store.proposals(0) == store.proposals(1) == [Link(1, 0, 0.2)]
+    assert store.proposals(2) == []
+    assert list(store.arrays(1)) == ["vectors"]
+
+
+def test_a_full_pass_is_journaled_as_one(store: Store) -> None:
+    store.journal(Delta("full", "full pass", {}, full=True))
+    pending = store.pending()
+    assert pending is not None
+    assert pending.full
+    store.commit({}, [], {})
+    store.journal(SECOND)
+    store.commit({}, [], {})
+    assert [delta.full for delta in store.deltas()] == [True, False]
+
+
+def make_older(directory: Path) -> None:
+    """Take out what format 2 has added to format 1."""
+    with closing(sqlite3.connect(directory / "everalign.sqlite")) as connection:
+        connection.execute("ALTER TABLE delta DROP COLUMN is_full")
+        connection.execute("PRAGMA user_version = 1")
+
+
+def format_of(directory: Path) -> int:
+    with closing(sqlite3.connect(directory / "everalign.sqlite")) as connection:
+        number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        return number
+
+
+def test_a_state_of_format_1_is_read_as_it_is_and_goes_on_as_format_2(
+    store: Store, tmp_path: Path
+) -> None:
+    store.journal(FIRST)
+    store.commit({"vectors": np.ones(2)}, [added(0, 1, 0)], {})
+    store.journal(SECOND)
+    store.close()
+    make_older(tmp_path / "state")
+    with Store.open(tmp_path / "state", write=False) as reader:
+        pending = reader.pending()
+        assert pending is not None
+        assert not pending.full
+        assert [delta.full for delta in reader.deltas()] == [False]
+        assert reader.proposals(0) == []
+        assert list(reader.links().links) == [(1, 0)]
+    assert format_of(tmp_path / "state") == 1
+    with Store.open(tmp_path / "state", write=True) as writer:
+        writer.commit({}, [], {}, [Link(2, 0, 0.1)])
+        writer.journal(Delta("full", "full pass", {}, full=True))
+        writer.commit({}, [], {})
+        assert [delta.full for delta in writer.deltas()] == [False, False, True]
+        assert writer.proposals(1) == [Link(2, 0, 0.1)]
+    assert format_of(tmp_path / "state") == 2
 
 
 def test_a_reader_stays_with_the_version_it_opened(store: Store, tmp_path: Path) -> None:

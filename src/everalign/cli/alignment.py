@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,11 @@ if TYPE_CHECKING:
 STATE = click.argument("state", type=click.Path(path_type=Path))
 FILE = click.Path(path_type=Path)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+RULE = click.option(
+    "--rule",
+    help="How old and new links become one set: strict, paper, latest, or auto, as suits the "
+    "method.",
+)
 AT = click.option("--at", type=int, metavar="VERSION", help="As of an earlier version.")
 
 
@@ -41,7 +45,7 @@ def examples(*lines: str) -> str:
 @click.option("--valid", type=FILE, help="More trusted links, to judge by, not to learn from.")
 @click.option("--method", help="A method that `everalign methods` lists.")
 @click.option("--seed", type=click.IntRange(min=0), help="Where every random choice comes from.")
-@click.option("--rule", help="How old and new links become one set: strict, paper or latest.")
+@RULE
 @click.option("--config", type=FILE, help="Settings as TOML; options given here come first.")
 def init(
     state: Path,
@@ -69,17 +73,19 @@ def init(
 @click.command(
     epilog=examples(
         "everalign update my.state --left zh-week-2.nt.gz --right en-week-2.nt.gz",
-        "everalign update my.state      # finish an update that was broken off",
+        "everalign update my.state --full      # look at everything again",
+        "everalign update my.state             # finish an update that was broken off",
     )
 )
 @STATE
 @click.option("--left", type=FILE, help="Triples that the left graph has gained.")
 @click.option("--right", type=FILE, help="Triples that the right graph has gained.")
+@click.option("--full", is_flag=True, help="Look at everything again, also without new triples.")
 @AS_JSON
-def update(state: Path, left: Path | None, right: Path | None, as_json: bool) -> None:
+def update(state: Path, left: Path | None, right: Path | None, full: bool, as_json: bool) -> None:
     """Feed in what the graphs have gained and bring the links up to date."""
     with Bar() as bar:
-        outcome = _open(state).update(left, right, progress=bar)
+        outcome = open_aligner(state).update(left, right, progress=bar, full=full)
     if as_json:
         print_json(outcome)
         return
@@ -93,11 +99,22 @@ def update(state: Path, left: Path | None, right: Path | None, as_json: bool) ->
     epilog=examples(
         "everalign links my.state > links.tsv",
         "everalign links my.state --format nt --min-score 0.2 > links.nt",
+        "everalign links my.state --target-precision 0.95 > good-links.tsv",
         "everalign links my.state --at 2 --json",
     )
 )
 @STATE
 @click.option("--min-score", type=float, help="Leave out found links that score less.")
+@click.option(
+    "--min-confidence",
+    type=float,
+    help="Leave out found links that are less sure, and add the proposals that are not.",
+)
+@click.option(
+    "--target-precision",
+    type=float,
+    help="As many found links and proposals as can be expected to be so precise.",
+)
 @click.option("--found-only", is_flag=True, help="Leave out the links that were given.")
 @click.option(
     "--format",
@@ -112,18 +129,27 @@ def update(state: Path, left: Path | None, right: Path | None, as_json: bool) ->
 def links(
     state: Path,
     min_score: float | None,
+    min_confidence: float | None,
+    target_precision: float | None,
     found_only: bool,
     form: str,
     at: int | None,
     as_json: bool,
 ) -> None:
-    """Print the links in force."""
+    """Print the links in force.
+
+    Of --min-score, --min-confidence and --target-precision one can be given. The last two are
+    for methods whose scores are probabilities; they take proposals into account as well.
+    """
     from everalign.rdf import write_links
 
-    if min_score is not None and math.isnan(min_score):
-        raise click.BadParameter("must be a number", param_hint="--min-score")
-    rows = _open(state).links(min_score=min_score, at=at)
-    rows = [row for row in rows if row.origin == "found" or not found_only]
+    rows = open_aligner(state).links(
+        min_score=min_score,
+        min_confidence=min_confidence,
+        target_precision=target_precision,
+        at=at,
+    )
+    rows = [row for row in rows if row.origin != "given" or not found_only]
     if as_json:
         print_json(rows)
     else:
@@ -136,7 +162,7 @@ def links(
 @AS_JSON
 def status(state: Path, as_json: bool) -> None:
     """Show an alignment at a glance, version by version."""
-    now = _open(state).status()
+    now = open_aligner(state).status()
     if as_json:
         print_json(now)
         return
@@ -147,6 +173,7 @@ def status(state: Path, as_json: bool) -> None:
     click.echo(f"links  {now.given_links} given, {now.found_links} found")
     if now.pending is not None:
         click.echo(f"pending: {now.pending} (apply it with: everalign update {now.state})")
+    _say_notes(*now.reports[-1:])
     print_table(
         ["version", "made at", "source", "links", "added", "revised", "retracted", "seconds"],
         [
@@ -167,7 +194,7 @@ def status(state: Path, as_json: bool) -> None:
 @AS_JSON
 def history(state: Path, entity: str | None, as_json: bool) -> None:
     """Show what happened to the links of ENTITY, or to all links."""
-    happenings = _open(state).history(entity)
+    happenings = open_aligner(state).history(entity)
     if as_json:
         print_json(happenings)
         return
@@ -187,7 +214,7 @@ def evaluate(state: Path, gold: Path, at: int | None, as_json: bool) -> None:
 
     Links of entities with a given link are left out on both sides.
     """
-    scores = _open(state).evaluate(gold, at=at).to_dict()
+    scores = open_aligner(state).evaluate(gold, at=at).to_dict()
     if as_json:
         print_json(scores)
     else:
@@ -209,7 +236,8 @@ def configuration(
     )
 
 
-def _open(state: Path) -> Aligner:
+def open_aligner(state: Path) -> Aligner:
+    """An alignment that exists already; its code is imported only now."""
     from everalign.aligner import Aligner
 
     return Aligner.open(state)
@@ -223,3 +251,10 @@ def _say(report: Report) -> None:
     )
     if report.literals:
         click.echo(f"{report.literals} triples with a literal were left out")
+    _say_notes(report)
+
+
+def _say_notes(*reports: Report) -> None:
+    for report in reports:
+        for note in report.notes:
+            click.echo(f"note: {note}")

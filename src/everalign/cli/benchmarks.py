@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from everalign.cli.alignment import AS_JSON, FILE, configuration, examples
+from everalign.cli.alignment import AS_JSON, FILE, RULE, configuration, examples
 from everalign.cli.output import Bar, cell, print_json
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ COLUMNS = (
     ("precision", 9),
     ("recall", 6),
     ("f1", 5),
+    ("calibration_error", 17),
     ("new_entity_recall", 17),
     ("seconds", 8),
 )
@@ -71,7 +72,7 @@ class Snapshots(click.ParamType[tuple[int, int]]):
     help="Fit on the first, update up to the last (default: all).",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.")
-@click.option("--rule", help="How old and new links become one set: strict, paper or latest.")
+@RULE
 @click.option("--config", type=FILE, help="Settings as TOML.")
 @click.option("--json", "out", type=FILE, help="Where the result goes, and where a run resumes.")
 def bench(
@@ -142,5 +143,6 @@ def _run(benchmark: Benchmark, out: Path) -> None:
 
 
 def _say(record: Record) -> None:
-    cells = (cell(record[name]).rjust(width) for name, width in COLUMNS)
+    # A result that an earlier release has left may lack a figure.
+    cells = (cell(record.get(name)).rjust(width) for name, width in COLUMNS)
     click.echo("  ".join(cells))

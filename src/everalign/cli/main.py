@@ -9,6 +9,7 @@ import click
 
 from everalign.cli.alignment import evaluate, history, init, links, status, update
 from everalign.cli.benchmarks import bench, demo, methods, sample
+from everalign.cli.explaining import explain, relations
 from everalign.errors import EverAlignError
 
 EPILOG = """\b
@@ -29,7 +30,8 @@ def everalign() -> None:
     """
 
 
-for command in (init, update, links, status, history, evaluate, methods, bench, sample, demo):
+ON_ONE_ALIGNMENT = (init, update, links, explain, relations, status, history, evaluate)
+for command in (*ON_ONE_ALIGNMENT, methods, bench, sample, demo):
     everalign.add_command(command)
 
 

@@ -1,19 +1,25 @@
-"""Precision, recall and F1 of links against gold links."""
+"""Precision, recall and F1 of links against gold links, and how true their confidence is."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How links compare with gold links. What has no denominator is 0."""
+    """How links compare with gold links. What has no denominator is 0.
+
+    `calibration_error` is for scores that are probabilities: without them it is None.
+    """
 
     predicted: int
     gold: int
     correct: int
+    calibration_error: float | None = None
 
     @property
     def precision(self) -> float:
@@ -29,9 +35,9 @@ class Scores:
         return 2 * self.correct / total if total else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The counts and the three figures."""
+        """The figures and the counts."""
         figures = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        return {**figures, **asdict(self)}
+        return {**figures, "calibration_error": self.calibration_error, **asdict(self)}
 
 
 def score(
@@ -45,3 +51,24 @@ def score(
     """
     predicted, gold = set(predicted), set(gold)
     return Scores(len(predicted), len(gold), len(predicted & gold))
+
+
+def calibration_error(
+    confidence: Sequence[float], correct: Sequence[bool], bins: int = 10
+) -> float:
+    """The expected calibration error: how far confidence is from the share that is right.
+
+    Links are put into bins of equal width by their confidence. The error of a bin is the
+    difference between its mean confidence and its share of right links, and a bin counts by the
+    number of its links.
+
+    >>> round(calibration_error([0.95, 0.91, 0.3], [True, False, False]), 3)
+    0.387
+    """
+    if not len(confidence):
+        return 0.0
+    sure, right = np.asarray(confidence, dtype=float), np.asarray(correct, dtype=float)
+    bin_of = np.clip((sure * bins).astype(int), 0, bins - 1)
+    # |mean confidence − share right| × links of the bin is the difference of the two sums.
+    gaps = np.bincount(bin_of, weights=sure - right, minlength=bins)
+    return float(np.abs(gaps).sum() / len(sure))

@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from everalign.aligner import Aligner
+from everalign.aligner import Aligner, settled
 from everalign.config import Config
 from everalign.errors import ConfigError, InputError
 from everalign.evaluation.disguise import DisguisedDataset
@@ -29,7 +29,8 @@ from everalign.reports import Report
 
 Record = dict[str, Any]
 Watcher = Callable[[Record], None]
-FIGURES = ("precision", "recall", "f1", "predicted", "gold")
+FIGURES = ("precision", "recall", "f1", "calibration_error")
+COUNTS = ("predicted", "gold")
 IDENTITY = ("dataset", "method", "seed", "config", "content", "first")
 COSTS = ("seconds", "peak_rss_mb", "added", "revised", "retracted")
 
@@ -100,7 +101,7 @@ class Benchmark:
             "dataset": dataset.name,
             "method": self.config.method,
             "seed": self.config.seed,
-            "config": asdict(self.config),
+            "config": asdict(settled(self.config)),
             "content": _digest(dataset),
             "first": self.first,
             "software": _software(),
@@ -146,6 +147,8 @@ def _record(
     return {
         "t": t,
         **{name: scores[name] for name in FIGURES},
+        "threshold": report.threshold,
+        **{name: scores[name] for name in COUNTS},
         "new_entity_recall": score(links, new_gold).recall if new_gold else None,
         **{name: getattr(report, name) for name in COSTS},
     }
@@ -163,7 +166,7 @@ def _software() -> dict[str, str | int | None]:
         "python": platform.python_version(),
         "cores": os.cpu_count(),
     }
-    for package in ("everalign", "numpy", "numba", "torch"):
+    for package in ("everalign", "numpy", "numba", "lightgbm", "torch"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -2,7 +2,8 @@
 
 Reading: ``opening`` turns a path into blocks of text, ``formats`` tells what they are,
 ``tabular`` and ``ntriples`` turn them into names, and ``reader`` and ``links`` hand these
-out. Writing: ``writing``. ``dataset`` knows the directories of a benchmark dataset.
+out. Writing: ``writing`` and ``relations``. ``dataset`` knows the directories of a benchmark
+dataset.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from everalign.rdf.dataset import ContEADataset
 from everalign.rdf.links import LinkLine, read_links
 from everalign.rdf.names import Triple
 from everalign.rdf.reader import TripleReader, read_triples
+from everalign.rdf.relations import write_relations
 from everalign.rdf.writing import write_links
 
 __all__ = [
@@ -21,4 +23,5 @@ __all__ = [
     "read_links",
     "read_triples",
     "write_links",
+    "write_relations",
 ]

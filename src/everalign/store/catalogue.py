@@ -27,6 +27,7 @@ class DeltaRow(NamedTuple):
     source: str
     counts: dict[str, int]
     files: dict[str, str]
+    full: bool
 
 
 class Catalogue:
@@ -115,9 +116,13 @@ class Catalogue:
 
     def add_delta(self, number: int, delta: Delta, files: Mapping[str, str]) -> None:
         """Enter a delta as pending, with its names."""
-        facts = (delta.digest, delta.source, json.dumps(dict(delta.counts)), json.dumps(files))
+        counts, checksums = json.dumps(dict(delta.counts)), json.dumps(files)
         with self._database.transaction() as connection:
-            connection.execute("INSERT INTO delta VALUES (?, ?, ?, ?, ?, NULL)", (number, *facts))
+            connection.execute(
+                """INSERT INTO delta (number, digest, source, counts, files, is_full)
+                VALUES (?, ?, ?, ?, ?, ?)""",
+                (number, delta.digest, delta.source, counts, checksums, delta.full),
+            )
             for roll, names in delta.new_names.items():
                 _add_names(connection, roll, names, number)
 
@@ -155,14 +160,15 @@ class Catalogue:
         return (rows[0][0], json.loads(rows[0][1])) if rows else None
 
     def _deltas(self, condition: str, *values: int) -> list[DeltaRow]:
+        is_full = "is_full" if self._database.format > 1 else "0"
         sql = f"""
-            SELECT number, digest, source, counts, files FROM delta
+            SELECT number, digest, source, counts, files, {is_full} FROM delta
             WHERE {condition} ORDER BY number
         """
         rows = self._database.rows(sql, *values)
         return [
-            DeltaRow(number, digest, source, json.loads(counts), json.loads(files))
-            for number, digest, source, counts, files in rows
+            DeltaRow(number, digest, source, json.loads(counts), json.loads(files), bool(full))
+            for number, digest, source, counts, files, full in rows
         ]
 
 

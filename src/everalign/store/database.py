@@ -21,7 +21,7 @@ from everalign.errors import (
 )
 from everalign.store.arrays import sync_folder
 from everalign.store.layout import Layout
-from everalign.store.schema import APPLICATION_ID, FORMAT, SCHEMA
+from everalign.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, SCHEMA
 
 LONGEST_WAIT_SECONDS = 60.0
 
@@ -59,6 +59,8 @@ def opened(layout: Layout, *, write: bool) -> Iterator[Database]:
         # Beyond FULL: the end of a transaction survives a power cut right after it.
         database.rows("PRAGMA synchronous = EXTRA")
         database.rows(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
+        if write:
+            database.migrate()
         yield database
 
 
@@ -73,12 +75,26 @@ class Database:
         """Refuse a database that is not ours, or newer than this program."""
         if self.value("PRAGMA application_id") != APPLICATION_ID:
             raise StateError(f"{self._layout.root} is not an EverAlign state directory")
-        written = self.value("PRAGMA user_version")
-        if written > FORMAT:
+        if self.format > FORMAT:
             raise StateFormatError(
                 f"{self._layout.root} was written by a newer EverAlign"
-                f" (format {written}; this one reads up to {FORMAT})"
+                f" (format {self.format}; this one reads up to {FORMAT})"
             )
+
+    @property
+    def format(self) -> int:
+        """The format of the tables; a reader may find one that is older than its own."""
+        written: int = self.value("PRAGMA user_version")
+        return written
+
+    def migrate(self) -> None:
+        """Bring tables of an earlier release to the format of this one, in one step."""
+        if self.format == FORMAT:
+            return
+        with self.transaction() as connection:
+            for older in range(self.format, FORMAT):
+                connection.execute(MIGRATIONS[older])
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
         """All rows at once: a reader must not keep the writer waiting while it thinks."""

@@ -24,8 +24,8 @@ Value = TypeVar("Value")
 class Delta:
     """What one update brings: arrays of ids, and the names that no earlier delta had.
 
-    `source` and `counts` are for people. A delta read from the store reads its arrays and
-    names from the disk when they are asked for.
+    `source` and `counts` are for people; `full` asks to look at everything again. A delta read
+    from the store reads its arrays and names from the disk when they are asked for.
     """
 
     digest: str
@@ -33,6 +33,7 @@ class Delta:
     arrays: Mapping[str, Array]
     new_names: Mapping[Roll, Sequence[str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    full: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ been applied. Triggers hold whoever opens the database by hand to the same promi
 from __future__ import annotations
 
 APPLICATION_ID = 0x4576416C
-FORMAT = 1
+FORMAT = 2
 
 _TABLES = """
 CREATE TABLE setting (
@@ -29,7 +29,8 @@ CREATE TABLE delta (
     source TEXT NOT NULL,
     counts TEXT NOT NULL,      -- JSON
     files TEXT NOT NULL,       -- JSON: array name -> SHA-256, in deltas/<number>
-    version INTEGER UNIQUE REFERENCES version(number)  -- NULL while it is pending
+    version INTEGER UNIQUE REFERENCES version(number),  -- NULL while it is pending
+    is_full INTEGER NOT NULL DEFAULT 0                  -- 1: everything is looked at again
 );
 CREATE UNIQUE INDEX at_most_one_pending ON delta (version IS NULL) WHERE version IS NULL;
 
@@ -58,6 +59,9 @@ CREATE INDEX event_of_version ON event (version);
 CREATE INDEX event_of_left ON event (left_id);
 CREATE INDEX event_of_right ON event (right_id);
 """
+
+# What leads from a format to the next one, for states that an earlier release has made.
+MIGRATIONS = {1: "ALTER TABLE delta ADD COLUMN is_full INTEGER NOT NULL DEFAULT 0"}
 
 _PROMISE = """
 CREATE TRIGGER {table}_{action} BEFORE {action} ON {table} {condition}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from everalign.errors import StateError
-from everalign.ledger import Event, View, fold
-from everalign.store import database, lock, views
+from everalign.ledger import Event, Link, View, fold
+from everalign.store import database, lock, proposals, views
 from everalign.store.arrays import (
     Array,
     discard_folder,
@@ -155,28 +155,32 @@ class Store:
         arrays: Mapping[str, Array],
         events: Iterable[Event],
         info: Mapping[str, Json],
+        proposed: Sequence[Link] | None = None,
     ) -> int:
         """Add the next version: it applies the pending delta, if there is one.
 
-        A version that brings no arrays keeps those of the version before it.
+        A version that brings neither arrays nor proposals keeps those of the one before it.
         """
         self._check_writable()
         number, events = self.next_version(), list(events)
         if any(event.version != number for event in events):
             raise ValueError(f"an event of version {number} bears another number")
         self._discard_leftovers()
-        files = write_folder(self._layout.version(number), arrays) if arrays else {}
+        kept = proposals.joined(arrays, proposed)
+        files = write_folder(self._layout.version(number), kept) if kept else {}
         self._catalogue.add_version(files, self._keep_view(events), events, info)
         return number
 
     def arrays(self, version: int) -> dict[str, Array]:
         """What the method remembered at this version."""
-        self._check_known(version)
-        brought = self._catalogue.version_files(version)
-        if brought is None:
-            return {}
-        number, files = brought
-        return dict(_stored_arrays(self._layout.version(number), files))
+        folder, files = self._version_files(version)
+        return dict(_stored_arrays(folder, proposals.without(files)))
+
+    def proposals(self, version: int) -> list[Link]:
+        """The pairs that this version proposed; none if it is older than proposals are."""
+        folder, files = self._version_files(version)
+        rows = _stored_arrays(folder, files).get(proposals.NAME)
+        return [] if rows is None else proposals.from_array(rows)
 
     def events(
         self, left: int | None = None, right: int | None = None, since: int = 0
@@ -196,6 +200,11 @@ class Store:
         start = views.from_arrays(_stored_arrays(self._layout.view(number), files))
         return fold(self._catalogue.events(number + 1, last), start)
 
+    def _version_files(self, version: int) -> tuple[Path, dict[str, str]]:
+        self._check_known(version)
+        number, files = self._catalogue.version_files(version) or (version, {})
+        return self._layout.version(number), files
+
     def _keep_view(self, events: list[Event]) -> dict[str, str] | None:
         # A person's word changes a link or two: not worth a copy of all the others.
         if self._catalogue.pending() is None:
@@ -210,6 +219,7 @@ class Store:
             _stored_arrays(self._layout.delta(row.number), row.files),
             Lazy(_ROLLS, partial(self._catalogue.names_of_delta, delta=row.number)),
             row.counts,
+            row.full,
         )
 
     def _discard_leftovers(self) -> None:

@@ -1,0 +1,96 @@
+"""The judge: gradient-boosted trees that weigh the features of a candidate.
+
+Learned from candidates of entities whose counterpart is known. What it says of those very
+candidates comes from trees that have not seen them (cross-fitting).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.methods.evidence.side import Floats
+from everalign.parallel import each, in_parts
+
+PART = 20_000  # rows judged in one go
+PARAMETERS = {
+    "objective": "binary",
+    "learning_rate": 0.1,
+    "min_child_samples": 20,
+    "force_row_wise": True,
+    "deterministic": True,
+    "num_threads": 1,  # one thread per model: several models are learned side by side
+    "verbosity": -1,
+}
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Rows to learn from. `fold` says which rows go together when some are kept apart."""
+
+    features: Floats
+    label: NDArray[np.bool_]
+    weight: Floats
+    fold: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a model is, and from how many parts it is cross-fitted."""
+
+    trees: int
+    leaves: int
+    folds: int
+
+
+class Judge:
+    """A model for all, and for each fold one that has not seen it."""
+
+    def __init__(self, models: list[bytes]) -> None:
+        import lightgbm
+
+        self.texts = models
+        self._models = [lightgbm.Booster(model_str=text.decode()) for text in models]
+
+    @staticmethod
+    def learn(lesson: Lesson, size: Size, seed: int) -> Judge:
+        return Judge(each(lambda n: _learn(lesson, size, n - 1, seed), size.folds + 1))
+
+    def weigh(self, rows: Floats) -> Floats:
+        """The probability of each row, for rows that nothing was learned from."""
+        return self._predict(0, rows)
+
+    def weigh_learned(self, rows: Floats, fold: NDArray[np.int64]) -> Floats:
+        """The same for rows that something was learned from; a fold of -1 means none."""
+        out = np.empty(len(rows), dtype=np.float32)
+        for number in range(-1, len(self._models) - 1):
+            mine = np.flatnonzero(fold == number)
+            out[mine] = self._predict(number + 1, rows[mine])
+        return out
+
+    def _predict(self, number: int, rows: Floats) -> Floats:
+        model = self._models[number]
+
+        def part(first: int, end: int) -> Floats:
+            return model.predict(rows[first:end], num_threads=1).astype(np.float32)
+
+        return np.concatenate([np.empty(0, np.float32), *in_parts(part, len(rows), PART)])
+
+
+def _learn(lesson: Lesson, size: Size, without: int, seed: int) -> bytes:
+    import lightgbm
+
+    rows = np.flatnonzero(lesson.fold != without) if without >= 0 else slice(None)
+    data = lightgbm.Dataset(
+        lesson.features[rows],
+        lesson.label[rows].astype(np.float32),
+        weight=lesson.weight[rows],
+        params={"verbosity": -1, "num_threads": 1},
+    )
+    model = lightgbm.train(
+        {**PARAMETERS, "num_leaves": size.leaves, "seed": seed}, data, num_boost_round=size.trees
+    )
+    text: str = model.model_to_string()
+    return text.encode()

@@ -1,0 +1,112 @@
+"""One round of inference: from matches to candidates, from candidates to new beliefs.
+
+A plain round believes the pairs that are each other's best, as far as their support goes. A
+judged round takes a closer look at every candidate and asks the judge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.graph import IntArray
+from everalign.methods.evidence.candidates import Table, table_of
+from everalign.methods.evidence.features import features
+from everalign.methods.evidence.judge import Judge, Lesson, Size
+from everalign.methods.evidence.labels import Labels
+from everalign.methods.evidence.matches import Both
+from everalign.methods.evidence.propagation import nearest
+from everalign.methods.evidence.relations import Relations, align_relations
+from everalign.methods.evidence.side import Floats
+from everalign.methods.evidence.support import look
+from everalign.methods.evidence.world import Beliefs, World, matches_in
+
+
+def plain_round(world: World, beliefs: Beliefs) -> Beliefs:
+    """Believe what is each other's best."""
+    matches = matches_in(world, beliefs)
+    relations = align_relations(world.left, world.right, matches, world.settings)
+    free_left, free_right = _free(world)
+    s = world.settings
+    left, right, support = nearest(
+        world.left, world.right, matches.left, relations.left, free_left, 1, s.faint
+    )
+    right2, left2, _ = nearest(
+        world.right, world.left, matches.right, relations.right, free_right, 1, s.faint
+    )
+    best = np.full(world.sizes[1], -1)
+    best[right2] = left2
+    mutual = best[right] == left
+    left, right, support = left[mutual], right[mutual], support[mutual]
+    table = world.among_free(left, right)
+    found = Beliefs(table_of(left, right, world.sizes), -np.expm1(-support))
+    return Beliefs(table, found.about(table))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All candidates under the present matches, after a closer look."""
+
+    world: World
+    table: Table
+    seen: tuple[Floats, Floats]
+    before: Floats
+
+    def features(self, rows: NDArray[np.int64] | None = None) -> Floats:
+        """What the judge weighs of some candidates, or of all."""
+        chosen = np.arange(len(self.before)) if rows is None else rows
+        sides = self.world.left, self.world.right
+        return features(sides, self.table, self.seen, self.before, chosen)
+
+    def without(self, rows: NDArray[np.bool_]) -> Scene:
+        """The same scene as if some candidates did not exist."""
+        keep = ~rows
+        seen = self.seen[0][keep], self.seen[1][keep]
+        return Scene(self.world, self.table.only(keep), seen, self.before[keep])
+
+
+def scene(world: World, beliefs: Beliefs) -> Scene:
+    """Find the candidates of all free entities and look at them."""
+    matches = matches_in(world, beliefs)
+    relations = align_relations(world.left, world.right, matches, world.settings)
+    table = candidates(world, matches, relations, *_free(world))
+    seen = look(world.left, world.right, matches, relations, table.left, table.right)
+    return Scene(world, table, seen, beliefs.about(table))
+
+
+def candidates(
+    world: World, matches: Both, relations: Relations, lefts: IntArray, rights: IntArray
+) -> Table:
+    """The pairs of each of these entities with the few that it has most support for."""
+    s = world.settings
+    left, right, _ = nearest(
+        world.left, world.right, matches.left, relations.left, lefts, s.considered, s.faint
+    )
+    right2, left2, _ = nearest(
+        world.right, world.left, matches.right, relations.right, rights, s.considered, s.faint
+    )
+    return world.among_free(np.concatenate([left, left2]), np.concatenate([right, right2]))
+
+
+def judged(scene: Scene, judge: Judge, labels: Labels | None = None) -> Beliefs:
+    """What the judge thinks of every candidate; of what it learned from, without having seen it."""
+    rows = scene.features()
+    if labels is None:
+        return Beliefs(scene.table, judge.weigh(rows))
+    return Beliefs(scene.table, judge.weigh_learned(rows, labels.fold(scene.table)))
+
+
+def learn(scene: Scene, labels: Labels, size: Size, seed: int) -> Judge:
+    """A judge from the candidates of entities with a hidden link."""
+    fold = labels.fold(scene.table)
+    rows = np.flatnonzero(fold >= 0)
+    correct = labels.correct(scene.table)[rows]
+    weight = labels.touched(scene.table)[rows]
+    return Judge.learn(Lesson(scene.features(rows), correct, weight, fold[rows]), size, seed)
+
+
+def _free(world: World) -> tuple[IntArray, IntArray]:
+    left, right = (np.flatnonzero(side).astype(np.int32) for side in world.free)
+    return left, right

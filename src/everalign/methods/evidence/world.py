@@ -1,0 +1,90 @@
+"""Two graphs and what is believed of them: the values that a round takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.graph import Graph, IntArray
+from everalign.methods.evidence.candidates import Table, table_of
+from everalign.methods.evidence.matches import Both, matches_of
+from everalign.methods.evidence.settings import EvidenceSettings
+from everalign.methods.evidence.side import Floats, Side, lay_out
+
+
+@dataclass(frozen=True)
+class World:
+    """Two graphs, laid out, and the links that are taken for certain in them."""
+
+    left: Side
+    right: Side
+    anchors: IntArray
+    settings: EvidenceSettings
+
+    @staticmethod
+    def of(left: Graph, right: Graph, anchors: IntArray, settings: EvidenceSettings) -> World:
+        return World(lay_out(left, settings), lay_out(right, settings), anchors, settings)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of entities on either side."""
+        return self.left.entities, self.right.entities
+
+    @cached_property
+    def free(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which entities on either side have no anchor."""
+        sides = [np.ones(size, dtype=np.bool_) for size in self.sizes]
+        for side, column in zip(sides, self.anchors.T, strict=True):
+            side[column] = False
+        return sides[0], sides[1]
+
+    def among_free(self, left: IntArray, right: IntArray) -> Table:
+        """The table of those pairs neither entity of which has an anchor."""
+        mine = self.free[0][left] & self.free[1][right]
+        return table_of(left[mine], right[mine], self.sizes)
+
+
+class Beliefs(NamedTuple):
+    """Pairs and how probable each is thought to be."""
+
+    table: Table
+    probability: Floats
+
+    @staticmethod
+    def none(sizes: tuple[int, int]) -> Beliefs:
+        nothing = np.empty(0, dtype=np.int32)
+        return Beliefs(table_of(nothing, nothing, sizes), np.empty(0, dtype=np.float32))
+
+    def about(self, table: Table) -> Floats:
+        """What is believed of the pairs of another table; 0 of those not thought of."""
+        at = self.table.find(table.left, table.right)
+        return np.where(at >= 0, np.append(self.probability, np.float32(0))[at], np.float32(0))
+
+    def likely(self, least: float) -> Beliefs:
+        """The pairs that are at least so probable."""
+        keep = self.probability >= least
+        return Beliefs(self.table.only(keep), self.probability[keep])
+
+
+def matches_in(world: World, beliefs: Beliefs) -> Both:
+    """Anchors, and likely pairs of other entities. The pairs of one entity share a probability
+    of 1 at most, since it can have one counterpart only."""
+    likely = beliefs.likely(world.settings.soft)
+    left, right, p = likely.table.left, likely.table.right, likely.probability
+    mine = world.free[0][left] & world.free[1][right]
+    left, right, p = left[mine], right[mine], p[mine]
+    totals = [
+        np.bincount(entity, p, minlength=size)[entity]
+        for entity, size in zip((left, right), world.sizes, strict=True)
+    ]
+    p = p / np.maximum(1, np.maximum(*totals))
+    return matches_of(
+        np.concatenate([world.anchors[:, 0], left]),
+        np.concatenate([world.anchors[:, 1], right]),
+        np.concatenate([np.ones(len(world.anchors)), p]),
+        world.sizes,
+    )
