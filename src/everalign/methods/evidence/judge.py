@@ -49,9 +49,10 @@ class Judge:
     """A model for all, and for each fold one that has not seen it."""
 
     def __init__(self, models: list[bytes]) -> None:
+        """From texts of models, the one for all first; the others are needed only to learn."""
         import lightgbm
 
-        self.texts = models
+        self.text = models[0]
         self._models = [lightgbm.Booster(model_str=text.decode()) for text in models]
 
     @staticmethod

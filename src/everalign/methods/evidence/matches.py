@@ -57,6 +57,4 @@ def _from_one_side(
     order = np.lexsort((other, one))
     start = np.zeros(entities + 1, dtype=np.int64)
     np.cumsum(np.bincount(one, minlength=entities), out=start[1:])
-    return Matches(
-        start, other[order].astype(np.int32), probability[order].astype(np.float32)
-    )
+    return Matches(start, other[order].astype(np.int32), probability[order].astype(np.float32))

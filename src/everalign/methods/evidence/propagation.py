@@ -101,9 +101,7 @@ def _gather(
             support[x2] = 0
             # Insertion into the short list of the best; the lower id wins a tie.
             at = count
-            while at > first and (
-                score[at - 1] < s or (score[at - 1] == s and two[at - 1] > x2)
-            ):
+            while at > first and (score[at - 1] < s or (score[at - 1] == s and two[at - 1] > x2)):
                 at -= 1
             if at - first >= considered:
                 continue

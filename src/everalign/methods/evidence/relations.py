@@ -59,8 +59,10 @@ def align_relations(
     pairs = in_parts(
         lambda first, end: _together(left, right, matches.left, first, end), left.entities, PART
     )
-    one, two, amount = (np.concatenate(column) for column in zip(*pairs, strict=True)) if pairs else (
-        np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
+    one, two, amount = (
+        (np.concatenate(column) for column in zip(*pairs, strict=True))
+        if pairs
+        else (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
     )
     one, two, amount = _summed(one, two, amount)
     could_left = _could_be_seen(left, matches.left, len(left.weight))
@@ -81,7 +83,11 @@ def _summed(
     new = np.ones(len(one), dtype=bool)
     new[1:] = (one[1:] != one[:-1]) | (two[1:] != two[:-1])
     first = np.flatnonzero(new)
-    total = np.add.reduceat(np.tile(amount, 2)[order].astype(np.float64), first) if len(first) else np.empty(0)
+    total = (
+        np.add.reduceat(np.tile(amount, 2)[order].astype(np.float64), first)
+        if len(first)
+        else np.empty(0)
+    )
     return one[first], two[first], total
 
 

@@ -36,9 +36,7 @@ def learn_absence(
     absent, bereft_often = _best_of_labelled(bereft.table, labels, probability[~correct])
     rows = np.concatenate([scene.features(present), bereft.features(absent)])
     label = np.repeat([False, True], [len(present), len(absent)])
-    fold = np.concatenate(
-        [labels.fold(scene.table)[present], labels.fold(bereft.table)[absent]]
-    )
+    fold = np.concatenate([labels.fold(scene.table)[present], labels.fold(bereft.table)[absent]])
     even = often.sum() / max(1, bereft_often.sum())
     weight = np.concatenate([often, bereft_often * even]).astype(np.float32)
     return Judge.learn(Lesson(rows, label, weight, fold), size, seed)
@@ -115,6 +113,16 @@ def confidence(
     prior = np.minimum(share[0][groups.left[table.left]], share[1][groups.right[table.right]])
     present = prior * (1 - absence)
     return (probability * present / (present + (1 - prior) * absence)).astype(np.float32)
+
+
+def expected_links(
+    share: Shares, groups: Groups, free: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+) -> float:
+    """How many links there are, as far as the shares tell; the two sides differ in that."""
+    return min(
+        float(of_group[group[mine]].sum())
+        for of_group, group, mine in zip(share, (groups.left, groups.right), free, strict=True)
+    )
 
 
 def threshold(confidence: Floats, links: float) -> float:

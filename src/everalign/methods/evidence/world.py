@@ -55,9 +55,20 @@ class Beliefs(NamedTuple):
     probability: Floats
 
     @staticmethod
+    def of(
+        left: IntArray, right: IntArray, probability: Floats, sizes: tuple[int, int]
+    ) -> Beliefs:
+        """From pairs in order of their ids."""
+        return Beliefs(table_of(left, right, sizes), probability)
+
+    @staticmethod
     def none(sizes: tuple[int, int]) -> Beliefs:
         nothing = np.empty(0, dtype=np.int32)
-        return Beliefs(table_of(nothing, nothing, sizes), np.empty(0, dtype=np.float32))
+        return Beliefs.of(nothing, nothing, np.empty(0, dtype=np.float32), sizes)
+
+    def regrown(self, sizes: tuple[int, int]) -> Beliefs:
+        """The same, with room for more entities."""
+        return Beliefs.of(self.table.left, self.table.right, self.probability, sizes)
 
     def about(self, table: Table) -> Floats:
         """What is believed of the pairs of another table; 0 of those not thought of."""

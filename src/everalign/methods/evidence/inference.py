@@ -1,0 +1,199 @@
+"""The whole inference: what is hidden, the rounds, and what is known in the end.
+
+Some of the trusted links are hidden at first: they are no anchors, so that the judge can learn
+from them what right and wrong candidates look like. When it has learned, they become anchors like
+the others, and a few more rounds follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.graph import IntArray
+from everalign.methods.evidence.candidates import one_to_one
+from everalign.methods.evidence.judge import Judge, Size
+from everalign.methods.evidence.labels import Labels
+from everalign.methods.evidence.rounds import Scene, judged, learn, plain_round, scene
+from everalign.methods.evidence.settings import EvidenceSettings
+from everalign.methods.evidence.side import Floats
+from everalign.methods.evidence.support import ALIKE, SUPPORT
+from everalign.methods.evidence.unmatched import (
+    Groups,
+    confidence,
+    expected_links,
+    learn_absence,
+    shares,
+    threshold,
+)
+from everalign.methods.evidence.world import Beliefs, World
+from everalign.methods.protocol import Problem
+from everalign.progress import Progress
+
+FEW = 60  # hidden links, under which there is too little to learn from
+SURE = 0.9  # plain probability from which a pair is taken for a lesson where there are too few
+UNTAUGHT = 0.5  # what a plain probability is worth that no known link has been held against
+ABSENCE = Size(trees=60, leaves=8, folds=2)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The trusted links, apart: anchors from the beginning, and those hidden at first."""
+
+    anchors: IntArray
+    hidden: IntArray
+
+    @staticmethod
+    def of(problem: Problem, settings: EvidenceSettings, seed: int) -> Trust:
+        """Validation links are hidden; where they are too few of all, a share of all links is."""
+        together = np.concatenate([problem.seeds, problem.valid])
+        if len(problem.valid) >= settings.hidden / 2 * len(together):
+            return Trust(problem.seeds, problem.valid)
+        order = np.random.default_rng(seed).permutation(len(together))
+        count = round(settings.hidden * len(together))
+        return Trust(together[order[count:]], together[order[:count]])
+
+    @property
+    def all(self) -> IntArray:
+        return np.concatenate([self.anchors, self.hidden])
+
+    @property
+    def enough(self) -> bool:
+        return len(self.hidden) >= FEW
+
+
+@dataclass(frozen=True)
+class Lore:
+    """What was learned: the judge, the trees for absence, the beliefs before all was revealed."""
+
+    judge: Judge
+    absence: Judge
+    empty: float
+    hidden: Beliefs
+
+
+def study(
+    world: World, trust: Trust, start: Beliefs | None, seed: int, progress: Progress
+) -> Lore | None:
+    """Learn from hidden links, from nothing or from where an earlier study ended.
+
+    None where there is nothing to learn from.
+    """
+    s = world.settings
+    beliefs = start or _plainly(world, progress)
+    pairs = trust.hidden if trust.enough else _sure(beliefs, trust.hidden)
+    labels = Labels.of(pairs, world.sizes, s.folds)
+    rounds = s.judged_rounds if start is None else s.renewed_rounds
+    judge, view = None, None
+    for number in range(rounds):
+        progress("learning", number, rounds)
+        view = scene(world, beliefs)
+        if not 0 < labels.correct(view.table).sum() < np.count_nonzero(labels.touched(view.table)):
+            return None
+        judge = learn(view, labels, Size(s.trees, s.leaves, s.folds), seed)
+        beliefs = judged(view, judge, labels)
+    if judge is None or view is None:
+        return None
+    absence = learn_absence(
+        view, labels, beliefs.probability, replace(ABSENCE, folds=s.folds), seed
+    )
+    return Lore(judge, absence, _emptiness(view, labels, pairs), beliefs)
+
+
+def _plainly(world: World, progress: Progress) -> Beliefs:
+    beliefs = Beliefs.none(world.sizes)
+    for number in range(world.settings.plain_rounds):
+        progress("propagating", number, world.settings.plain_rounds)
+        beliefs = plain_round(world, beliefs)
+    return beliefs
+
+
+def _sure(beliefs: Beliefs, hidden: IntArray) -> IntArray:
+    """The surest pairs of propagation, to learn from where too few links are hidden."""
+    sure = beliefs.likely(SURE).table
+    mine = ~(np.isin(sure.left, hidden[:, 0]) | np.isin(sure.right, hidden[:, 1]))
+    return np.concatenate([hidden, np.stack([sure.left[mine], sure.right[mine]], axis=1)])
+
+
+def _emptiness(view: Scene, labels: Labels, pairs: IntArray) -> float:
+    """How likely an entity without any candidate is unmatched, if half of all entities were."""
+    bereft = view.without(labels.correct(view.table))
+    empty = [
+        1 + np.count_nonzero(~np.isin(pairs[:, 0], table.left))
+        for table in (bereft.table, view.table)
+    ]
+    return empty[0] / sum(empty)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All that is known of the candidates: a row for each.
+
+    `alike` is how many entities have the pair's shared facts, on either side; `absence`, how
+    likely one of the pair is unmatched if half of all entities were.
+    """
+
+    beliefs: Beliefs
+    support: Floats
+    alike: tuple[Floats, Floats]
+    absence: Floats
+
+    @staticmethod
+    def plain(beliefs: Beliefs) -> Knowledge:
+        """Of beliefs that rest on propagation alone."""
+        nothing = np.zeros_like(beliefs.probability)
+        return Knowledge(beliefs, nothing, (nothing, nothing), nothing)
+
+    @staticmethod
+    def of(beliefs: Beliefs, seen: tuple[Floats, Floats], absence: Floats) -> Knowledge:
+        """Of beliefs that rest on a closer look."""
+        left, right = seen
+        return Knowledge(
+            beliefs,
+            left[:, SUPPORT].copy(),
+            (left[:, ALIKE].copy(), right[:, ALIKE].copy()),
+            absence,
+        )
+
+    def regrown(self, sizes: tuple[int, int]) -> Knowledge:
+        """The same, with room for more entities."""
+        return replace(self, beliefs=self.beliefs.regrown(sizes))
+
+
+def conclude(world: World, lore: Lore, progress: Progress) -> Knowledge:
+    """The last rounds, with all trusted links as anchors."""
+    beliefs, rounds = lore.hidden, max(1, world.settings.final_rounds)
+    for number in range(rounds):
+        progress("concluding", number, rounds)
+        view = scene(world, beliefs)
+        beliefs = judged(view, lore.judge)
+    return Knowledge.of(beliefs, view.seen, lore.absence.weigh(view.features()))
+
+
+def guess(world: World, progress: Progress) -> Knowledge:
+    """What propagation alone says, where there is nothing to learn from."""
+    return Knowledge.plain(_plainly(world, progress))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The confidence in every candidate, and the one from which on they become links."""
+
+    confidence: Floats
+    threshold: float
+
+
+def verdict(
+    world: World, knowledge: Knowledge, arrivals: NDArray[np.int64], lore: Lore | None
+) -> Verdict:
+    """Weigh in how many entities have no counterpart at all."""
+    table, p = knowledge.beliefs
+    if lore is None:
+        return Verdict(p * np.float32(UNTAUGHT), UNTAUGHT / 2)
+    groups = Groups.of(arrivals)
+    share = shares(table, knowledge.absence, p, groups, world.free, lore.empty)
+    sure = confidence(table, p, knowledge.absence, share, groups)
+    links = expected_links(share, groups, world.free)
+    return Verdict(sure, threshold(sure[one_to_one(table, sure)], links))

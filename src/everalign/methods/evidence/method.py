@@ -1,0 +1,119 @@
+"""Evidence, whole: fit, update, candidates, and the reasons for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from everalign.matching import Candidates
+from everalign.methods.evidence.candidates import one_to_one
+from everalign.methods.evidence.explaining import considerations, relation_matches
+from everalign.methods.evidence.inference import (
+    Knowledge,
+    Trust,
+    conclude,
+    guess,
+    study,
+    verdict,
+)
+from everalign.methods.evidence.memory import Memory, from_arrays, to_arrays
+from everalign.methods.evidence.settings import EvidenceSettings
+from everalign.methods.evidence.spreading import spread, touched_by
+from everalign.methods.evidence.world import Beliefs, World
+from everalign.methods.protocol import Arrays, Consideration, Problem, RelationMatch
+from everalign.progress import Progress
+
+WORTH_PROPOSING = 0.01  # confidence
+
+
+class Evidence:
+    """Two entities are the same when they are connected alike to things known to be the same."""
+
+    def __init__(self, settings: EvidenceSettings, seed: int) -> None:
+        self.settings = settings
+        self.seed = seed
+        self._memory = Memory.blank()
+
+    def fit(self, problem: Problem, progress: Progress) -> None:
+        self._memory = Memory.blank().grown(problem)
+        self._study(problem, None, progress)
+
+    def update(self, problem: Problem, progress: Progress) -> None:
+        before, self._memory = self._memory, self._memory.grown(problem)
+        if before.lore is None:
+            self._study(problem, None, progress)
+        elif problem.full or self._memory.growth > self.settings.renewal:
+            self._study(problem, before.lore.hidden.regrown(self._memory.sizes), progress)
+        else:
+            world = self._world(problem)
+            touched = (
+                touched_by(problem.left, before.triples[0]),
+                touched_by(problem.right, before.triples[1]),
+            )
+            now = before.knowledge.regrown(world.sizes)
+            self._conclude(world, spread(world, before.lore, now, touched, progress))
+
+    def candidates(self, problem: Problem, progress: Progress) -> Candidates:  # noqa: ARG002
+        table, confidence = self._memory.knowledge.beliefs.table, self._memory.confidence
+        rows = one_to_one(table, confidence)
+        rows = rows[confidence[rows] >= WORTH_PROPOSING]
+        return Candidates.of(
+            table.left[rows],
+            table.right[rows],
+            confidence[rows],
+            threshold=self._memory.threshold,
+            notes=self._notes(problem),
+        )
+
+    def save(self) -> Arrays:
+        return to_arrays(self._memory, self.settings.soft)
+
+    def load(self, arrays: Arrays) -> None:
+        self._memory = from_arrays(arrays)
+
+    def explain(
+        self, problem: Problem, left: int | None, right: int | None
+    ) -> list[Consideration]:
+        beliefs, confidence = self._memory.knowledge.beliefs, self._memory.confidence
+        return considerations(self._world(problem), beliefs, confidence, left, right)
+
+    def relations(self, problem: Problem) -> list[RelationMatch]:
+        return relation_matches(self._world(problem), self._memory.knowledge.beliefs)
+
+    def _study(self, problem: Problem, start: Beliefs | None, progress: Progress) -> None:
+        world = self._world(problem)
+        trust = Trust.of(problem, self.settings, self.seed)
+        lore = study(replace(world, anchors=trust.anchors), trust, start, self.seed, progress)
+        if lore is None:
+            knowledge = guess(world, progress)
+        else:
+            knowledge = conclude(world, lore, progress)
+        studied = sum(self._memory.triples)
+        self._memory = replace(self._memory, lore=lore, studied=studied)
+        self._conclude(world, knowledge)
+
+    def _conclude(self, world: World, knowledge: Knowledge) -> None:
+        memory = self._memory
+        result = verdict(world, knowledge, memory.arrivals, memory.lore)
+        self._memory = replace(
+            memory,
+            knowledge=knowledge,
+            confidence=result.confidence,
+            threshold=result.threshold,
+        )
+
+    def _world(self, problem: Problem) -> World:
+        trusted = np.concatenate([problem.seeds, problem.valid])
+        return World.of(problem.left, problem.right, trusted, self.settings)
+
+    def _notes(self, problem: Problem) -> tuple[str, ...]:
+        trust = Trust.of(problem, self.settings, self.seed)
+        given = len(trust.all)
+        if self._memory.lore is None:
+            if len(self._memory.confidence) == 0:
+                return ("no two entities share a matched neighbour: nothing to go by",)
+            return (f"{given} trusted links are too few to learn from: confidence is a guess",)
+        if not trust.enough:
+            return (f"{given} trusted links are few to learn from: confidence is a guess",)
+        return ()
