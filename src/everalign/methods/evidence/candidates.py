@@ -13,6 +13,7 @@ from everalign.methods.evidence.side import Floats, Starts
 
 BEST_OTHER, SHARE, RANK, COUNT = range(4)
 STANDINGS = 4
+MANY = 32  # rows from which on sorting is faster than counting
 
 
 class Table(NamedTuple):
@@ -56,15 +57,28 @@ def table_of(
     >>> table.left.tolist(), table.right.tolist()
     ([0, 1], [2, 0])
     """
-    keys = np.unique(left.astype(np.int64) * sizes[1] + right)
+    keys = np.sort(left.astype(np.int64) * sizes[1] + right)
+    keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
     one, two = np.divmod(keys, max(sizes[1], 1))
+    right_start = _starts(two, sizes[1])
     return Table(
         one.astype(np.int32),
         two.astype(np.int32),
         _starts(one, sizes[0]),
-        _starts(two, sizes[1]),
-        np.argsort(two, kind="stable"),
+        right_start,
+        _in_order(two, right_start),
     )
+
+
+@compiled()
+def _in_order(entity: Starts, start: Starts) -> Starts:
+    """The rows in order of their entities."""
+    order = np.empty(entity.size, dtype=np.int64)
+    place = start.copy()
+    for row in range(entity.size):
+        order[place[entity[row]]] = row
+        place[entity[row]] += 1
+    return order
 
 
 def _starts(entity: NDArray[np.integer], entities: int) -> Starts:
@@ -81,29 +95,80 @@ def standings(table: Table, score: Floats) -> tuple[Floats, Floats]:
     >>> standings(table, np.array([3, 1, 2], dtype=np.float32))[0].tolist()
     [[1.0, 0.75, 0.0, 2.0], [3.0, 0.25, 1.0, 2.0], [0.0, 1.0, 0.0, 1.0]]
     """
-    left = np.empty((len(score), STANDINGS), dtype=np.float32)
-    right = np.empty((len(score), STANDINGS), dtype=np.float32)
-    _stand(table.left_start, np.arange(len(score)), score, left)
-    _stand(table.right_start, table.by_right, score, right)
+    left, right = (standing(table, score, side) for side in range(2))
     return left, right
+
+
+def standing(table: Table, score: Floats, side: int) -> Floats:
+    """The same on the left (0) or on the right (1) alone."""
+    out = np.empty((len(score), STANDINGS), dtype=np.float32)
+    _stand(*_grouping(table, side), score, out)
+    return out
+
+
+def best_other(table: Table, score: Floats, side: int) -> Floats:
+    """Only the best other score; 0 where there is no other."""
+    out = np.empty(len(score), dtype=np.float32)
+    _best_other(*_grouping(table, side), score, out)
+    return out
+
+
+def _grouping(table: Table, side: int) -> tuple[Starts, Starts]:
+    if side == 0:
+        return table.left_start, np.arange(len(table.left))
+    return table.right_start, table.by_right
+
+
+@compiled()
+def _best_other(start: Starts, order: Starts, score: Floats, out: Floats) -> None:
+    for entity in range(start.size - 1):
+        rows = order[start[entity] : start[entity + 1]]
+        best, second = -np.inf, -np.inf
+        for row in rows:
+            if score[row] > best:
+                best, second = score[row], best
+            elif score[row] > second:
+                second = score[row]
+        for row in rows:
+            other = second if score[row] == best else best
+            out[row] = other if rows.size > 1 else 0
 
 
 @compiled()
 def _stand(start: Starts, order: Starts, score: Floats, out: Floats) -> None:
     for entity in range(start.size - 1):
-        first, end = start[entity], start[entity + 1]
-        rows = order[first:end]
-        ranked = np.argsort(-score[rows], kind="mergesort")
+        rows = order[start[entity] : start[entity + 1]]
         total = np.float32(0)
         for row in rows:
             total += score[row]
-        for rank in range(rows.size):
-            row = rows[ranked[rank]]
-            other = 0 if rank > 0 else 1
-            out[row, BEST_OTHER] = score[rows[ranked[other]]] if other < rows.size else 0
+        _rank(rows, score, out)
+        first, second = -1, -1
+        for row in rows:
+            if out[row, RANK] == 0:
+                first = row
+            elif out[row, RANK] == 1:
+                second = row
+        for row in rows:
+            other = second if row == first else first
+            out[row, BEST_OTHER] = score[other] if other >= 0 else 0
             out[row, SHARE] = score[row] / total if total != 0 else 0
-            out[row, RANK] = rank
             out[row, COUNT] = rows.size
+
+
+@compiled()
+def _rank(rows: Starts, score: Floats, out: Floats) -> None:
+    if rows.size > MANY:
+        ranked = np.argsort(-score[rows], kind="mergesort")
+        for rank in range(rows.size):
+            out[rows[ranked[rank]], RANK] = rank
+        return
+    for k in range(rows.size):
+        mine, better = score[rows[k]], 0
+        for other in range(rows.size):
+            theirs = score[rows[other]]
+            if theirs > mine or (theirs == mine and other < k):
+                better += 1
+        out[rows[k], RANK] = better
 
 
 def one_to_one(table: Table, score: Floats) -> NDArray[np.int64]:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.methods.evidence.candidates import BEST_OTHER, COUNT, RANK, SHARE, Table, standings
-from everalign.methods.evidence.side import Floats, Side
+from everalign.compiled import compiled
+from everalign.graph import IntArray
+from everalign.methods.evidence.candidates import (
+    BEST_OTHER,
+    COUNT,
+    RANK,
+    SHARE,
+    Table,
+    best_other,
+    standing,
+)
+from everalign.methods.evidence.side import Floats, Side, Starts
 from everalign.methods.evidence.support import (
     ALIKE,
     CONFLICT,
@@ -17,16 +29,23 @@ from everalign.methods.evidence.support import (
     SHARED,
     SUPPORT,
 )
+from everalign.parallel import each, in_parts
 
+PART = 16384  # rows filled in one go
+
+OF_BOTH = (
+    "support", "heaviest piece", "facts", "alike together", "difference of degrees",
+    "support per degree", "least share", "least margin",
+)  # fmt: skip
 OF_A_SIDE = (
     "shared", "share of what could be", "could", "likeness", "conflict", "alike", "degree",
     "margin", "share of support", "rank", "rivals", "best rival's probability", "margin of alike",
 )  # fmt: skip
 NAMES = (
-    "support", "heaviest piece", "facts", "alike together", "difference of degrees",
-    "support per degree", "least share", "least margin",
-    *(f"{name}, left" for name in OF_A_SIDE), *(f"{name}, right" for name in OF_A_SIDE),
-)  # fmt: skip
+    *OF_BOTH,
+    *(f"{name}, left" for name in OF_A_SIDE),
+    *(f"{name}, right" for name in OF_A_SIDE),
+)
 
 Rows = NDArray[np.int64]
 
@@ -43,47 +62,72 @@ def features(
     `seen` is what a closer look at all rows showed, `probability` what was thought of them in
     the round before.
     """
-    support = np.ascontiguousarray(seen[0][:, SUPPORT])
-    by_support = standings(table, support)
-    by_probability = standings(table, probability)
     out = np.empty((len(rows), len(NAMES)), dtype=np.float32)
-    support, mine = support[rows], (seen[0][rows], seen[1][rows])
-    first = len(NAMES) - 2 * len(OF_A_SIDE)
-    for number, (side, entity) in enumerate(zip(sides, (table.left, table.right), strict=True)):
-        at = first + number * len(OF_A_SIDE)
-        rarity = standings(table, -np.ascontiguousarray(seen[number][:, ALIKE]))[number][rows]
-        look, by = mine[number], by_support[number][rows]
-        degree = np.diff(side.start)[entity[rows]]
-        columns = (
-            look[:, SHARED],
-            look[:, SHARED] / np.maximum(look[:, COULD], 1e-6),
-            look[:, COULD],
-            look[:, LIKENESS],
-            look[:, CONFLICT],
-            look[:, ALIKE],
-            np.log(np.maximum(degree, 1)),
-            support - by[:, BEST_OTHER],
-            by[:, SHARE],
-            by[:, RANK],
-            by[:, COUNT],
-            by_probability[number][rows, BEST_OTHER],
-            -look[:, ALIKE] - rarity[:, BEST_OTHER],
+    support = np.ascontiguousarray(seen[0][:, SUPPORT])
+    entities = table.left, table.right
+
+    def rivals(side: int) -> tuple[Floats, Floats, Floats]:
+        rarity = -np.ascontiguousarray(seen[side][:, ALIKE])
+        return (
+            standing(table, support, side),
+            best_other(table, probability, side),
+            best_other(table, rarity, side),
         )
-        for n, column in enumerate(columns):
-            out[:, at + n] = column
-    left, right = out[:, first:].reshape(len(rows), 2, -1).transpose(1, 2, 0)
-    of = {name: n for n, name in enumerate(OF_A_SIDE)}
-    degrees = left[of["degree"]] + right[of["degree"]]
-    both = (
-        support,
-        mine[0][:, HEAVIEST],
-        mine[0][:, NUMBER],
-        mine[0][:, ALIKE] + mine[1][:, ALIKE],
-        left[of["degree"]] - right[of["degree"]],
-        support / np.exp(degrees / 2),
-        np.minimum(left[of["share of what could be"]], right[of["share of what could be"]]),
-        np.minimum(left[of["margin"]], right[of["margin"]]),
-    )
-    for n, column in enumerate(both):
-        out[:, n] = column
+
+    found = each(rivals, 2)
+
+    def part(first: int, end: int) -> None:
+        mine, chosen = out[first:end], rows[first:end]
+        for side in range(2):
+            at = len(OF_BOTH) + side * len(OF_A_SIDE)
+            start, entity = sides[side].start, entities[side]
+            _fill_side(start, entity, seen[side], *found[side], chosen, mine[:, at:])
+        _fill_both(seen[0], seen[1], chosen, mine)
+
+    in_parts(part, len(rows), PART)
     return out
+
+
+@compiled()
+def _fill_side(
+    start: Starts,
+    entity: IntArray,
+    seen: Floats,
+    standing: Floats,
+    rival: Floats,
+    rarest: Floats,
+    rows: Rows,
+    out: Floats,
+) -> None:
+    """In the order of OF_A_SIDE."""
+    for n in range(rows.size):
+        row = rows[n]
+        look, stand, x = seen[row], standing[row], entity[row]
+        out[n, 0] = look[SHARED]
+        out[n, 1] = look[SHARED] / max(look[COULD], np.float32(1e-6))
+        out[n, 2] = look[COULD]
+        out[n, 3] = look[LIKENESS]
+        out[n, 4] = look[CONFLICT]
+        out[n, 5] = look[ALIKE]
+        out[n, 6] = math.log(max(1, start[x + 1] - start[x]))
+        out[n, 7] = look[SUPPORT] - stand[BEST_OTHER]
+        out[n, 8] = stand[SHARE]
+        out[n, 9] = stand[RANK]
+        out[n, 10] = stand[COUNT]
+        out[n, 11] = rival[row]
+        out[n, 12] = -look[ALIKE] - rarest[row]
+
+
+@compiled()
+def _fill_both(left: Floats, right: Floats, rows: Rows, out: Floats) -> None:
+    """In the order of OF_BOTH, from what the two sides have (share 1, degree 6, margin 7)."""
+    for n in range(rows.size):
+        row, one, two = rows[n], out[n, 8:21], out[n, 21:34]
+        out[n, 0] = left[row, SUPPORT]
+        out[n, 1] = left[row, HEAVIEST]
+        out[n, 2] = left[row, NUMBER]
+        out[n, 3] = left[row, ALIKE] + right[row, ALIKE]
+        out[n, 4] = one[6] - two[6]
+        out[n, 5] = left[row, SUPPORT] / math.exp((one[6] + two[6]) / 2)
+        out[n, 6] = min(one[1], two[1])
+        out[n, 7] = min(one[7], two[7])

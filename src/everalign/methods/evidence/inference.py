@@ -16,10 +16,18 @@ from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import one_to_one
 from everalign.methods.evidence.judge import Judge, Size
 from everalign.methods.evidence.labels import Labels
-from everalign.methods.evidence.rounds import Scene, judged, learn, plain_round, scene
+from everalign.methods.evidence.rounds import (
+    Scene,
+    judged,
+    learn,
+    plain_round,
+    renewed,
+    scene,
+)
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.support import ALIKE, SUPPORT
+from everalign.methods.evidence.touched import by_changed_beliefs, by_pairs
 from everalign.methods.evidence.unmatched import (
     Groups,
     confidence,
@@ -76,30 +84,28 @@ class Lore:
 
 def study(
     world: World, trust: Trust, start: Beliefs | None, seed: int, progress: Progress
-) -> Lore | None:
+) -> tuple[Lore, Scene] | None:
     """Learn from hidden links, from nothing or from where an earlier study ended.
 
-    None where there is nothing to learn from.
+    Gives the last scene as well. None where there is nothing to learn from.
     """
     s = world.settings
     beliefs = start or _plainly(world, progress)
     pairs = trust.hidden if trust.enough else _sure(beliefs, trust.hidden)
     labels = Labels.of(pairs, world.sizes, s.folds)
     rounds = s.judged_rounds if start is None else s.renewed_rounds
-    judge, view = None, None
-    for number in range(rounds):
+    view = scene(world, beliefs)
+    for number in range(max(1, rounds)):
         progress("learning", number, rounds)
-        view = scene(world, beliefs)
-        if not 0 < labels.correct(view.table).sum() < np.count_nonzero(labels.touched(view.table)):
+        if not labels.show_both(view.table):
             return None
-        judge = learn(view, labels, Size(s.trees, s.leaves, s.folds), seed)
-        beliefs = judged(view, judge, labels)
-    if judge is None or view is None:
-        return None
-    absence = learn_absence(
-        view, labels, beliefs.probability, replace(ABSENCE, folds=s.folds), seed
-    )
-    return Lore(judge, absence, _emptiness(view, labels, pairs), beliefs)
+        if number & (number + 1) == 0:  # the first time, and when the rounds have doubled
+            judge = learn(view, labels, Size(s.trees, s.leaves, s.folds), seed)
+        before, beliefs = beliefs, judged(view, judge, labels)
+        view = renewed(view, world, beliefs, by_changed_beliefs(world, before, beliefs))
+    beliefs = judged(view, judge, labels)
+    absence = learn_absence(view, labels, beliefs.probability, ABSENCE, seed)
+    return Lore(judge, absence, _emptiness(view, labels, pairs), beliefs), view
 
 
 def _plainly(world: World, progress: Progress) -> Beliefs:
@@ -162,13 +168,17 @@ class Knowledge:
         return replace(self, beliefs=self.beliefs.regrown(sizes))
 
 
-def conclude(world: World, lore: Lore, progress: Progress) -> Knowledge:
-    """The last rounds, with all trusted links as anchors."""
-    beliefs, rounds = lore.hidden, max(1, world.settings.final_rounds)
-    for number in range(rounds):
+def conclude(
+    world: World, lore: Lore, view: Scene, hidden: IntArray, progress: Progress
+) -> Knowledge:
+    """The last rounds, with all trusted links as anchors: also those that were hidden."""
+    beliefs, rounds = lore.hidden, world.settings.final_rounds
+    touched = by_pairs(world, hidden[:, 0], hidden[:, 1])
+    for number in range(max(1, rounds)):
         progress("concluding", number, rounds)
-        view = scene(world, beliefs)
-        beliefs = judged(view, lore.judge)
+        view = renewed(view, world, beliefs, touched)
+        before, beliefs = beliefs, judged(view, lore.judge)
+        touched = by_changed_beliefs(world, before, beliefs)
     return Knowledge.of(beliefs, view.seen, lore.absence.weigh(view.features()))
 
 

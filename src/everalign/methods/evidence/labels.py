@@ -1,4 +1,4 @@
-"""The hidden links: known to us, not used as evidence, so that there is something to learn from."""
+"""The hidden links: known, but not used as evidence, so that there is something to learn from."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ class Labels:
         """Which rows are hidden links."""
         right: NDArray[np.bool_] = self.of_left[table.left] == table.right
         return right
+
+    def show_both(self, table: Table) -> bool:
+        """Whether there are right and wrong pairs to learn from."""
+        right = np.count_nonzero(self.correct(table))
+        return 0 < right < np.count_nonzero(self.fold(table) != NOBODY)
 
     def touched(self, table: Table) -> NDArray[np.float32]:
         """For each row the share of its two entities that have a hidden link.

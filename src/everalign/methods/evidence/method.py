@@ -19,7 +19,8 @@ from everalign.methods.evidence.inference import (
 )
 from everalign.methods.evidence.memory import Memory, from_arrays, to_arrays
 from everalign.methods.evidence.settings import EvidenceSettings
-from everalign.methods.evidence.spreading import spread, touched_by
+from everalign.methods.evidence.spreading import spread
+from everalign.methods.evidence.touched import by_new_edges
 from everalign.methods.evidence.world import Beliefs, World
 from everalign.methods.protocol import Arrays, Consideration, Problem, RelationMatch
 from everalign.progress import Progress
@@ -47,10 +48,7 @@ class Evidence:
             self._study(problem, before.lore.hidden.regrown(self._memory.sizes), progress)
         else:
             world = self._world(problem)
-            touched = (
-                touched_by(problem.left, before.triples[0]),
-                touched_by(problem.right, before.triples[1]),
-            )
+            touched = by_new_edges(problem.left, problem.right, before.triples)
             now = before.knowledge.regrown(world.sizes)
             self._conclude(world, spread(world, before.lore, now, touched, progress))
 
@@ -84,11 +82,13 @@ class Evidence:
     def _study(self, problem: Problem, start: Beliefs | None, progress: Progress) -> None:
         world = self._world(problem)
         trust = Trust.of(problem, self.settings, self.seed)
-        lore = study(replace(world, anchors=trust.anchors), trust, start, self.seed, progress)
-        if lore is None:
-            knowledge = guess(world, progress)
+        hiding = replace(world, anchors=trust.anchors)
+        learned = study(hiding, trust, start, self.seed, progress)
+        if learned is None:
+            lore, knowledge = None, guess(world, progress)
         else:
-            knowledge = conclude(world, lore, progress)
+            lore, view = learned
+            knowledge = conclude(world, lore, view, trust.hidden, progress)
         studied = sum(self._memory.triples)
         self._memory = replace(self._memory, lore=lore, studied=studied)
         self._conclude(world, knowledge)

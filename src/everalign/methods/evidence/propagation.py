@@ -97,7 +97,7 @@ def _gather(
         first = count
         for k in range(reached):
             x2 = touched[k]
-            s = np.float32(support[x2])
+            s = np.float32(support[x2] * right.discount[x2])
             support[x2] = 0
             # Insertion into the short list of the best; the lower id wins a tie.
             at = count
@@ -114,4 +114,6 @@ def _gather(
             one[last] = x
             if last == count:
                 count += 1
+    for k in range(count):
+        score[k] /= right.discount[two[k]]
     return one[:count], two[:count], score[:count]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import Table, table_of
 from everalign.methods.evidence.features import features
 from everalign.methods.evidence.judge import Judge, Lesson, Size
@@ -21,14 +20,17 @@ from everalign.methods.evidence.propagation import nearest
 from everalign.methods.evidence.relations import Relations, align_relations
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.support import look
+from everalign.methods.evidence.touched import Mask, Touched
 from everalign.methods.evidence.world import Beliefs, World, matches_in
+
+HOPELESS = 0.01  # probability under which a candidate that is not found again is forgotten
 
 
 def plain_round(world: World, beliefs: Beliefs) -> Beliefs:
     """Believe what is each other's best."""
     matches = matches_in(world, beliefs)
     relations = align_relations(world.left, world.right, matches, world.settings)
-    free_left, free_right = _free(world)
+    free_left, free_right = (np.flatnonzero(side).astype(np.int32) for side in world.free)
     s = world.settings
     left, right, support = nearest(
         world.left, world.right, matches.left, relations.left, free_left, 1, s.faint
@@ -71,16 +73,36 @@ def scene(world: World, beliefs: Beliefs) -> Scene:
     """Find the candidates of all free entities and look at them."""
     matches = matches_in(world, beliefs)
     relations = align_relations(world.left, world.right, matches, world.settings)
-    table = candidates(world, matches, relations, *_free(world))
+    table = candidates(world, matches, relations, *world.free)
     seen = look(world.left, world.right, matches, relations, table.left, table.right)
     return Scene(world, table, seen, beliefs.about(table))
 
 
+def renewed(old: Scene, world: World, beliefs: Beliefs, touched: Touched) -> Scene:
+    """A scene under new beliefs, looked at again only where entities are touched."""
+    matches = matches_in(world, beliefs)
+    relations = align_relations(world.left, world.right, matches, world.settings)
+    asked = touched.left & world.free[0], touched.right & world.free[1]
+    found = candidates(world, matches, relations, *asked)
+    keep = ~touched.rows(old.table) | (beliefs.about(old.table) >= HOPELESS)
+    table = world.among_free(
+        np.concatenate([old.table.left[keep], found.left]),
+        np.concatenate([old.table.right[keep], found.right]),
+    )
+    at = old.table.find(table.left, table.right)
+    rows = np.flatnonzero(touched.rows(table) | (at < 0))
+    fresh = look(world.left, world.right, matches, relations, table.left[rows], table.right[rows])
+    seen = old.seen[0][at], old.seen[1][at]
+    seen[0][rows], seen[1][rows] = fresh
+    return Scene(world, table, seen, beliefs.about(table))
+
+
 def candidates(
-    world: World, matches: Both, relations: Relations, lefts: IntArray, rights: IntArray
+    world: World, matches: Both, relations: Relations, left_asked: Mask, right_asked: Mask
 ) -> Table:
     """The pairs of each of these entities with the few that it has most support for."""
     s = world.settings
+    lefts, rights = (np.flatnonzero(x).astype(np.int32) for x in (left_asked, right_asked))
     left, right, _ = nearest(
         world.left, world.right, matches.left, relations.left, lefts, s.considered, s.faint
     )
@@ -91,7 +113,7 @@ def candidates(
 
 
 def judged(scene: Scene, judge: Judge, labels: Labels | None = None) -> Beliefs:
-    """What the judge thinks of every candidate; of what it learned from, without having seen it."""
+    """What the judge thinks of every candidate; where it learned from one, not having seen it."""
     rows = scene.features()
     if labels is None:
         return Beliefs(scene.table, judge.weigh(rows))
@@ -105,8 +127,3 @@ def learn(scene: Scene, labels: Labels, size: Size, seed: int) -> Judge:
     correct = labels.correct(scene.table)[rows]
     weight = labels.touched(scene.table)[rows]
     return Judge.learn(Lesson(scene.features(rows), correct, weight, fold[rows]), size, seed)
-
-
-def _free(world: World) -> tuple[IntArray, IntArray]:
-    left, right = (np.flatnonzero(side).astype(np.int32) for side in world.free)
-    return left, right

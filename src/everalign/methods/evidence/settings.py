@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from everalign.errors import ConfigError
 
 AT_LEAST_ONE = ("crowd", "considered", "trees", "leaves", "folds")
-SHARES = ("local", "prior", "soft", "hidden", "renewal", "change")
+SHARES = ("local", "prior", "discount", "soft", "hidden", "renewal", "change")
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class EvidenceSettings:
     prior: float = 0.1
     doubt: float = 2.0
     faint: float = 0.005
+    discount: float = 0.2
     considered: int = 6
     soft: float = 0.1
 
@@ -28,7 +29,7 @@ class EvidenceSettings:
     hidden: float = 0.33
     trees: int = 100
     leaves: int = 15
-    folds: int = 3
+    folds: int = 2
 
     renewal: float = 0.1
     renewed_rounds: int = 2

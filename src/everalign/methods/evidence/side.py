@@ -24,11 +24,13 @@ class Side(NamedTuple):
     """The edges of entity x are those from `start[x]` to `start[x + 1]`.
 
     They are sorted by relation and then by neighbour (`relation`, `other`), and once more by
-    neighbour and then by relation (`near_relation`, `near_other`). Edges of one entity with one
+    neighbour and then by relation (`near_relation`, `near_other`, `near_pinned`). Edges of one entity with one
     relation are a group; `end` is where the group of an edge ends. `pins` tells how well the
     entity and the relation together pin down the neighbour, `pinned` how well the neighbour and
     the inverse pin down the entity: 1 where there is only one possibility, near 0 where many.
-    `weight` is how much it tells that an entity has a relation at all (its idf).
+    `weight` is how much it tells that an entity has a relation at all (its idf). `discount` is
+    what support for an entity counts when candidates are picked: one with many edges meets
+    support by chance.
     """
 
     start: Starts
@@ -39,7 +41,9 @@ class Side(NamedTuple):
     pinned: Floats
     near_relation: IntArray
     near_other: IntArray
+    near_pinned: Floats
     weight: Floats
+    discount: Floats
 
     @property
     def entities(self) -> int:
@@ -66,8 +70,19 @@ def lay_out(graph: Graph, settings: EvidenceSettings) -> Side:
     pinned = np.empty_like(pins)
     pinned[np.lexsort((one, directed ^ 1, other))] = pins
     near = np.lexsort((directed, other, one))
-    weight = _weights(one, directed, graph.entities, 2 * graph.relations)
-    return Side(start, directed, other, end, pins, pinned, directed[near], other[near], weight)
+    return Side(
+        start,
+        directed,
+        other,
+        end,
+        pins,
+        pinned,
+        directed[near],
+        other[near],
+        pinned[near],
+        _weights(one, directed, graph.entities, 2 * graph.relations),
+        (np.maximum(np.diff(start), 1.0) ** -settings.discount).astype(np.float32),
+    )
 
 
 def _group_ends(one: IntArray, directed: IntArray) -> Starts:

@@ -16,9 +16,10 @@ from everalign.parallel import in_parts
 
 PART = 4096  # pairs looked at in one go
 FACTS = 8  # that are asked for who else has all of them
+TOO_MANY = 1000  # entities with the most telling fact: not counted out
 ENOUGH = 0.3  # probability from which a neighbour's match counts as a shared fact
 
-# What a look from one side tells; the same again from the other side.
+# What a look at a pair tells from one side; SUPPORT and HEAVIEST are the same from both.
 SUPPORT, HEAVIEST, SHARED, COULD, LIKENESS, CONFLICT, ALIKE, NUMBER = range(8)
 LOOKS = 8
 
@@ -30,12 +31,11 @@ def look(
     seen = np.empty((len(one), LOOKS), dtype=np.float32)
     back = np.empty((len(one), LOOKS), dtype=np.float32)
     a, b = matches.left, matches.right
-    there, home = relations.left, relations.right
+    there = relations.left
 
     def part(first: int, end: int) -> None:
         rows = slice(first, end)
-        _look(left, right, a, there, one[rows], two[rows], seen[rows])
-        _look(right, left, b, home, two[rows], one[rows], back[rows])
+        _look(left, right, a, b, there, one[rows], two[rows], seen[rows], back[rows])
 
     in_parts(part, len(one), PART)
     return seen, back
@@ -46,118 +46,160 @@ def _look(
     left: Side,
     right: Side,
     matches: Matches,
+    matches_back: Matches,
     relations: Inclusion,
     one: IntArray,
     two: IntArray,
-    out: Floats,
+    seen: Floats,
+    back: Floats,
 ) -> None:
     fact_other = np.empty(FACTS, dtype=np.int32)
     fact_relation = np.empty(FACTS, dtype=np.int32)
     fact_pinned = np.empty(FACTS, dtype=np.float32)
+    facts = fact_other, fact_relation, fact_pinned
+    best = np.empty(left.relation.size + 1, dtype=np.float32)
+    best_back = np.empty(right.relation.size + 1, dtype=np.float32)
     for row in range(one.size):
         x, x2 = one[row], two[row]
-        support, heaviest, shared, could, conflict = 0.0, 0.0, 0.0, 0.0, 0.0
-        alike, weights = 0.0, 0.0
-        facts = 0
-        number = 0
-        group = left.start[x]
-        stop = right.start[x2 + 1]
-        while group < left.start[x + 1]:
-            end = left.end[group]
-            d = left.relation[group]
-            best = _best_inclusion(relations, d, right, x2)
-            alike += best * left.weight[d]
-            weights += left.weight[d]
-            for e in range(group, end):
-                y = left.other[e]
-                known, found = 0.0, 0.0
-                for m in range(matches.start[y], matches.start[y + 1]):
-                    y2 = matches.other[m]
-                    p = matches.probability[m]
-                    known = max(known, p)
-                    at = place_of(right.near_other, right.start[x2], stop, y2)
-                    while at < stop and right.near_other[at] == y2:
-                        d2 = right.near_relation[at]
-                        there, back = included(relations, d, d2)
-                        pinned2 = _pinned(right, x2, d2, y2)
-                        weight = piece_weight(p, there, back, left.pinned[e], pinned2)
-                        support += weight
-                        heaviest = max(heaviest, weight)
-                        found = max(found, p)
-                        at += 1
-                could += known
-                shared += found
-                if found >= ENOUGH:
-                    number += 1
-                    facts = _remember(
-                        fact_other, fact_relation, fact_pinned, facts, y, d, left.pinned[e]
-                    )
-                elif found == 0:
-                    conflict += known * best * left.pins[e]
-            group = end
-        out[row, SUPPORT] = support
-        out[row, HEAVIEST] = heaviest
-        out[row, SHARED] = shared
-        out[row, COULD] = could
-        out[row, CONFLICT] = conflict
-        out[row, LIKENESS] = alike / weights if weights > 0 else 0
-        out[row, ALIKE] = _how_many_have(left, fact_other, fact_relation, facts)
-        out[row, NUMBER] = number
+        _best_inclusions(left, right, relations, x, x2, best, best_back)
+        seen[row, SUPPORT], seen[row, HEAVIEST] = _support(left, right, matches, relations, x, x2)
+        back[row, SUPPORT], back[row, HEAVIEST] = seen[row, SUPPORT], seen[row, HEAVIEST]
+        _compare(left, right, matches, x, x2, best, facts, seen[row])
+        _compare(right, left, matches_back, x2, x, best_back, facts, back[row])
 
 
 @compiled()
-def _best_inclusion(relations: Inclusion, d: int, right: Side, x2: int) -> float:
-    """The greatest P(d ⊆ d') over the relations of x'."""
-    best = 0.0
-    group = right.start[x2]
-    while group < right.start[x2 + 1]:
-        there, _ = included(relations, d, right.relation[group])
-        best = max(best, there)
-        group = right.end[group]
-    return best
+def _best_inclusions(
+    left: Side,
+    right: Side,
+    relations: Inclusion,
+    x: int,
+    x2: int,
+    best: Floats,
+    best_back: Floats,
+) -> None:
+    """For each relation of x how far one of x' includes it, at the place of its first edge
+    (counted from that of x); the same for x'."""
+    start, start2 = left.start[x], right.start[x2]
+    group2 = start2
+    while group2 < right.start[x2 + 1]:
+        best_back[group2 - start2] = 0
+        group2 = right.end[group2]
+    group = start
+    while group < left.start[x + 1]:
+        most = np.float32(0)
+        group2 = start2
+        while group2 < right.start[x2 + 1]:
+            there, back = included(relations, left.relation[group], right.relation[group2])
+            most = max(most, there)
+            best_back[group2 - start2] = max(best_back[group2 - start2], back)
+            group2 = right.end[group2]
+        best[group - start] = most
+        group = left.end[group]
 
 
 @compiled()
-def _pinned(side: Side, x: int, d: int, y: int) -> float:
-    """How well y and the inverse of d pin down x."""
-    first, end = side.start[x], side.start[x + 1]
-    at = place_of(side.relation, first, end, d)
-    return side.pinned[place_of(side.other, at, side.end[at], y)]
+def _support(
+    left: Side, right: Side, matches: Matches, relations: Inclusion, x: int, x2: int
+) -> tuple[float, float]:
+    """The sum of all pieces of evidence for a pair, and the heaviest of them."""
+    support, heaviest = 0.0, 0.0
+    stop = right.start[x2 + 1]
+    for e in range(left.start[x], left.start[x + 1]):
+        y = left.other[e]
+        for m in range(matches.start[y], matches.start[y + 1]):
+            y2 = matches.other[m]
+            at = place_of(right.near_other, right.start[x2], stop, y2)
+            while at < stop and right.near_other[at] == y2:
+                there, back = included(relations, left.relation[e], right.near_relation[at])
+                weight = piece_weight(
+                    matches.probability[m], there, back, left.pinned[e], right.near_pinned[at]
+                )
+                support += weight
+                heaviest = max(heaviest, weight)
+                at += 1
+    return support, heaviest
+
+
+@compiled()
+def _compare(
+    left: Side,
+    right: Side,
+    matches: Matches,
+    x: int,
+    x2: int,
+    best: Floats,
+    facts: tuple[IntArray, IntArray, Floats],
+    out: Floats,
+) -> None:
+    """What of x is found again at x', and what is not."""
+    shared, could, conflict, alike, weights = 0.0, 0.0, 0.0, 0.0, 0.0
+    kept, number = 0, 0
+    stop = right.start[x2 + 1]
+    group = left.start[x]
+    while group < left.start[x + 1]:
+        end, d = left.end[group], left.relation[group]
+        likely = best[group - left.start[x]]
+        alike += likely * left.weight[d]
+        weights += left.weight[d]
+        for e in range(group, end):
+            y = left.other[e]
+            known, found = np.float32(0), np.float32(0)
+            for m in range(matches.start[y], matches.start[y + 1]):
+                p = matches.probability[m]
+                known = max(known, p)
+                at = place_of(right.near_other, right.start[x2], stop, matches.other[m])
+                if at < stop and right.near_other[at] == matches.other[m]:
+                    found = max(found, p)
+            could += known
+            shared += found
+            if found >= ENOUGH:
+                number += 1
+                kept = _remember(facts, kept, y, d, left.pinned[e])
+            elif found == 0:
+                conflict += known * likely * left.pins[e]
+        group = end
+    out[SHARED], out[COULD], out[CONFLICT] = shared, could, conflict
+    out[LIKENESS] = alike / weights if weights > 0 else 0
+    out[ALIKE] = _how_many_have(left, facts, kept)
+    out[NUMBER] = number
 
 
 @compiled()
 def _remember(
-    other: IntArray, relation: IntArray, pinned: Floats, facts: int, y: int, d: int, p: float
+    facts: tuple[IntArray, IntArray, Floats], kept: int, y: int, d: int, p: float
 ) -> int:
     """Keep a fact among the most telling ones, most telling first."""
-    at = facts
+    other, relation, pinned = facts
+    at = kept
     while at > 0 and pinned[at - 1] < p:
         at -= 1
     if at == FACTS:
-        return facts
-    last = min(facts, FACTS - 1)
+        return kept
+    last = min(kept, FACTS - 1)
     for move in range(last, at, -1):
         other[move], relation[move] = other[move - 1], relation[move - 1]
         pinned[move] = pinned[move - 1]
     other[at], relation[at], pinned[at] = y, d, p
-    return min(facts + 1, FACTS)
+    return min(kept + 1, FACTS)
 
 
 @compiled()
-def _how_many_have(side: Side, other: IntArray, relation: IntArray, facts: int) -> float:
+def _how_many_have(side: Side, facts: tuple[IntArray, IntArray, Floats], kept: int) -> float:
     """The logarithm of how many entities have all these facts together."""
-    if facts == 0:
+    if kept == 0:
         return math.log(side.start.size)
+    other, relation, _ = facts
     y, inverse = other[0], relation[0] ^ 1
     first = place_of(side.relation, side.start[y], side.start[y + 1], inverse)
-    count = 0
     end = side.end[first]
-    if end - first > 1000:
+    if end - first > TOO_MANY:
         return math.log(end - first)
+    count = 0
     for e in range(first, end):
         z = side.other[e]
         has_all = True
-        for k in range(1, facts):
+        for k in range(1, kept):
             if not has_edge(side, z, relation[k], other[k]):
                 has_all = False
                 break
