@@ -19,6 +19,8 @@ from everalign.cli.main import everalign
 from everalign.config import Config, build
 from everalign.ledger import RULES
 from everalign.methods.contea import ContEASettings
+from everalign.methods.evidence import EvidenceSettings
+from everalign.methods.evidence.features import NAMES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -26,6 +28,7 @@ SOURCE = ROOT / "src" / "everalign"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 ROOMS = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
 PAGE_OF_ROOM = {"rdf": "reading", "store": "state", "cli": "command-line"}
+SETTINGS = {"evidence": EvidenceSettings, "contea": ContEASettings}
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -158,13 +161,23 @@ def test_python_blocks_run_and_print_what_they_say(page: Path, tmp_path: Path) -
 def test_toml_blocks_are_configurations(page: Path) -> None:
     for block in blocks(page, "toml"):
         config = Config.parse(block)
-        assert config.rule in RULES
-        build(ContEASettings, config.settings, name_of(page))
+        assert config.rule in ("auto", *RULES)
+        build(SETTINGS[config.method], config.settings, name_of(page))
 
 
-def test_the_quickstart_has_every_setting_with_its_default() -> None:
-    full = max(blocks(DOCS / "quickstart.md", "toml"), key=len)
-    assert tomllib.loads(full) == asdict(Config(settings=asdict(ContEASettings())))
+@pytest.mark.parametrize(
+    ("page", "method"), [("quickstart.md", "evidence"), ("concepts/contea.md", "contea")]
+)
+def test_every_setting_is_shown_with_its_default(page: str, method: str) -> None:
+    full = max(blocks(DOCS / page, "toml"), key=len)
+    defaults = asdict(SETTINGS[method]())
+    assert tomllib.loads(full) == asdict(Config(method=method, settings=defaults))
+
+
+def test_every_feature_of_the_judge_is_explained() -> None:
+    page = prose(DOCS / "concepts" / "evidence.md")
+    for name in NAMES:
+        assert f"| {name.partition(',')[0]} | " in page, name
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)

@@ -140,12 +140,12 @@ def worked(places: dict[str, list[tuple[str, ...]]]) -> list[Example]:
 
 @pytest.fixture
 def aligner(places: dict[str, list[tuple[str, ...]]], tmp_path: Path) -> Aligner:
-    paths = {name: tmp_path / f"{name}.tsv" for name in places}
-    for name, path in paths.items():
+    files = {name: tmp_path / f"{name}.tsv" for name in places}
+    for name, path in files.items():
         path.write_text("".join("\t".join(row) + "\n" for row in places[name]))
-    return Aligner.create(
-        tmp_path / "places.state", **paths, config=Config(settings={"hidden": 0})
-    )
+    config = Config(settings={"hidden": 0})
+    state = tmp_path / "places.state"
+    return Aligner.create(state, files["left"], files["right"], files["seeds"], config=config)
 
 
 def test_confidence_is_half_of_the_plain_probability(
@@ -201,7 +201,10 @@ def test_the_page_states_pins_and_inclusions(worked: list[Example]) -> None:
             line.startswith(f"| {x} –{name}→ {y} |") and line.endswith(f"| {value:.3f} |")
             for line in text.splitlines()
         )
-    inside, borders = (("in", False), ("sita in", False)), (("borders", False), ("finitima", False))
+    inside, borders = (
+        (("in", False), ("sita in", False)),
+        (("borders", False), ("finitima", False)),
+    )
     assert f"| {first.inclusion(*inside)[0]:.1f} |" in text
     assert f"| {first.inclusion(*borders)[0]:.1f} |" in text
     assert f"= {second.inclusion(*inside)[0]:.3f}." in text

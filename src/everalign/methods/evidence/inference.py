@@ -95,10 +95,10 @@ def study(
     labels = Labels.of(pairs, world.sizes, s.folds)
     rounds = s.judged_rounds if start is None else s.renewed_rounds
     view = scene(world, beliefs)
-    for number in range(max(1, rounds)):
+    if rounds == 0 or not labels.teach(view.table):
+        return None
+    for number in range(rounds):
         progress("learning", number, rounds)
-        if not labels.show_both(view.table):
-            return None
         if number & (number + 1) == 0:  # the first time, and when the rounds have doubled
             judge = learn(view, labels, Size(s.trees, s.leaves, s.folds), seed)
         before, beliefs = beliefs, judged(view, judge, labels)

@@ -75,7 +75,7 @@ class Judge:
         model = self._models[number]
 
         def part(first: int, end: int) -> Floats:
-            return model.predict(rows[first:end], num_threads=1).astype(np.float32)
+            return np.asarray(model.predict(rows[first:end], num_threads=1), dtype=np.float32)
 
         return np.concatenate([np.empty(0, np.float32), *in_parts(part, len(rows), PART)])
 

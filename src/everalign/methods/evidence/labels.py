@@ -41,10 +41,12 @@ class Labels:
         right: NDArray[np.bool_] = self.of_left[table.left] == table.right
         return right
 
-    def show_both(self, table: Table) -> bool:
-        """Whether there are right and wrong pairs to learn from."""
-        right = np.count_nonzero(self.correct(table))
-        return 0 < right < np.count_nonzero(self.fold(table) != NOBODY)
+    def teach(self, table: Table) -> bool:
+        """Whether right and wrong pairs are left to learn from whichever fold is kept apart."""
+        fold, correct = self.fold(table), self.correct(table)
+        folds = range(int(self.fold_left.max(initial=NOBODY)) + 1)
+        lessons = [correct[(fold != NOBODY) & (fold != number)] for number in folds]
+        return len(lessons) > 1 and all(rows.any() and not rows.all() for rows in lessons)
 
     def touched(self, table: Table) -> NDArray[np.float32]:
         """For each row the share of its two entities that have a hidden link.
@@ -53,4 +55,5 @@ class Labels:
         this is how much a row has to count for rows to count alike.
         """
         left, right = self.of_left[table.left] != NOBODY, self.of_right[table.right] != NOBODY
-        return (left.astype(np.float32) + right) / 2
+        share: NDArray[np.float32] = (left.astype(np.float32) + right) / 2
+        return share

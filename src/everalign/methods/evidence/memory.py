@@ -112,10 +112,12 @@ def from_arrays(arrays: Arrays) -> Memory:
 
 
 def _lore(arrays: Arrays, sizes: tuple[int, int]) -> Lore:
-    hidden = (arrays[f"hidden_{name}"] for name in ("left", "right", "probability"))
+    left, right, probability = (
+        arrays[f"hidden_{name}"] for name in ("left", "right", "probability")
+    )
     return Lore(
         Judge([arrays["judge"].tobytes()]),
         Judge([arrays["judge_of_absence"].tobytes()]),
         float(arrays["empty"]),
-        Beliefs.of(*hidden, sizes),
+        Beliefs.of(left, right, probability, sizes),
     )

@@ -109,11 +109,11 @@ class Evidence:
 
     def _notes(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)
-        given = len(trust.all)
+        given = f"trusted links: {len(trust.all)}"
+        if len(self._memory.confidence) == 0:
+            return ("no two entities share a matched neighbour: nothing to go by",)
         if self._memory.lore is None:
-            if len(self._memory.confidence) == 0:
-                return ("no two entities share a matched neighbour: nothing to go by",)
-            return (f"{given} trusted links are too few to learn from: confidence is a guess",)
+            return (f"{given}, nothing to learn from: confidence is a guess",)
         if not trust.enough:
-            return (f"{given} trusted links are few to learn from: confidence is a guess",)
+            return (f"{given}, little to learn from: confidence is a guess",)
         return ()

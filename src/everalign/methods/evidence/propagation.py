@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign.compiled import compiled
 from everalign.graph import IntArray
@@ -94,26 +95,40 @@ def _gather(
                                     reached += 1
                                 support[x2] += weight
                     group = end
-        first = count
-        for k in range(reached):
-            x2 = touched[k]
-            s = np.float32(support[x2] * right.discount[x2])
-            support[x2] = 0
-            # Insertion into the short list of the best; the lower id wins a tie.
-            at = count
-            while at > first and (score[at - 1] < s or (score[at - 1] == s and two[at - 1] > x2)):
-                at -= 1
-            if at - first >= considered:
-                continue
-            last = count if count - first < considered else count - 1
-            for move in range(last, at, -1):
-                score[move] = score[move - 1]
-                two[move] = two[move - 1]
-            score[at] = s
-            two[at] = x2
-            one[last] = x
-            if last == count:
-                count += 1
+        count = _keep_best(
+            right, x, touched[:reached], support, considered, one, two, score, count
+        )
     for k in range(count):
         score[k] /= right.discount[two[k]]
     return one[:count], two[:count], score[:count]
+
+
+@compiled()
+def _keep_best(
+    right: Side,
+    x: int,
+    reached: IntArray,
+    support: NDArray[np.float64],
+    considered: int,
+    one: IntArray,
+    two: IntArray,
+    score: Floats,
+    first: int,
+) -> int:
+    """Append the best of those reached, best first; support is forgotten. The lower id wins a
+    tie. Gives the place after the last."""
+    count = first
+    for x2 in reached:
+        s = np.float32(support[x2] * right.discount[x2])
+        support[x2] = 0
+        at = count
+        while at > first and (score[at - 1] < s or (score[at - 1] == s and two[at - 1] > x2)):
+            at -= 1
+        if at - first >= considered:
+            continue
+        last = min(count, first + considered - 1)
+        for move in range(last, at, -1):
+            score[move], two[move] = score[move - 1], two[move - 1]
+        score[at], two[at], one[last] = s, x2, x
+        count = max(count, last + 1)
+    return count

@@ -118,9 +118,10 @@ def _inclusion(
 def _could_be_seen(side: Side, matches: Matches, relations: int) -> NDArray[np.float64]:
     best = _best_probability(matches)
     one = np.repeat(np.arange(side.entities), np.diff(side.start))
-    return np.bincount(
+    amount: NDArray[np.float64] = np.bincount(
         side.relation, best[one].astype(np.float64) * best[side.other], minlength=relations
-    )
+    ).astype(np.float64)
+    return amount
 
 
 def _best_probability(matches: Matches) -> Floats:

@@ -24,8 +24,8 @@ class Side(NamedTuple):
     """The edges of entity x are those from `start[x]` to `start[x + 1]`.
 
     They are sorted by relation and then by neighbour (`relation`, `other`), and once more by
-    neighbour and then by relation (`near_relation`, `near_other`, `near_pinned`). Edges of one entity with one
-    relation are a group; `end` is where the group of an edge ends. `pins` tells how well the
+    neighbour and then by relation (`near_relation`, `near_other`, `near_pinned`). Edges of one
+    entity with one relation are a group; `end` is where the group of an edge ends. `pins` tells how well the
     entity and the relation together pin down the neighbour, `pinned` how well the neighbour and
     the inverse pin down the entity: 1 where there is only one possibility, near 0 where many.
     `weight` is how much it tells that an entity has a relation at all (its idf). `discount` is

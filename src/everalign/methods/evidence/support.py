@@ -87,7 +87,7 @@ def _best_inclusions(
         group2 = right.end[group2]
     group = start
     while group < left.start[x + 1]:
-        most = np.float32(0)
+        most = 0.0
         group2 = start2
         while group2 < right.start[x2 + 1]:
             there, back = included(relations, left.relation[group], right.relation[group2])
@@ -144,7 +144,7 @@ def _compare(
         weights += left.weight[d]
         for e in range(group, end):
             y = left.other[e]
-            known, found = np.float32(0), np.float32(0)
+            known, found = 0.0, 0.0
             for m in range(matches.start[y], matches.start[y + 1]):
                 p = matches.probability[m]
                 known = max(known, p)

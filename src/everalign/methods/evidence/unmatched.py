@@ -118,8 +118,12 @@ def confidence(
 def expected_links(
     share: Shares, groups: Groups, free: tuple[NDArray[np.bool_], NDArray[np.bool_]]
 ) -> float:
-    """How many links there are, as far as the shares tell; the two sides differ in that."""
-    return min(
+    """How many links there are, as far as the shares tell.
+
+    The two sides give two numbers. The higher one it is: of entities with few triples, more
+    have a counterpart than can be told.
+    """
+    return max(
         float(of_group[group[mine]].sum())
         for of_group, group, mine in zip(share, (groups.left, groups.right), free, strict=True)
     )

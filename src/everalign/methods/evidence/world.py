@@ -92,10 +92,10 @@ def matches_in(world: World, beliefs: Beliefs) -> Both:
         np.bincount(entity, p, minlength=size)[entity]
         for entity, size in zip((left, right), world.sizes, strict=True)
     ]
-    p = p / np.maximum(1, np.maximum(*totals))
+    shared = p / np.maximum(1, np.maximum(*totals))
     return matches_of(
         np.concatenate([world.anchors[:, 0], left]),
         np.concatenate([world.anchors[:, 1], right]),
-        np.concatenate([np.ones(len(world.anchors)), p]),
+        np.concatenate([np.ones(len(world.anchors)), shared]),
         world.sizes,
     )

@@ -1,0 +1,108 @@
+"""Tables of pairs, the standing of each, and the one-to-one choice, against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from everalign.methods.evidence.candidates import (
+    BEST_OTHER,
+    COUNT,
+    MANY,
+    RANK,
+    SHARE,
+    Table,
+    one_to_one,
+    standings,
+    table_of,
+)
+from everalign.methods.evidence.side import Floats
+
+Pair = tuple[int, int]
+
+IDS = st.integers(0, 5)
+PAIRS = st.lists(st.tuples(IDS, IDS), max_size=20)
+# Few distinct scores, so that ties are common.
+SCORES = st.sampled_from([0.125, 0.25, 0.5, 0.75])
+
+
+def table(pairs: list[Pair]) -> Table:
+    rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    return table_of(rows[:, 0], rows[:, 1], (6, 6))
+
+
+@st.composite
+def scored(draw: st.DrawFn) -> dict[Pair, float]:
+    """Pairs with a score, in order of their ids."""
+    return {pair: draw(SCORES) for pair in sorted(set(draw(PAIRS)))}
+
+
+def scores(pairs: dict[Pair, float]) -> Floats:
+    return np.array(list(pairs.values()), dtype=np.float32)
+
+
+@settings(deadline=None)
+@given(PAIRS)
+def test_a_table_has_each_pair_once_and_finds_it(pairs: list[Pair]) -> None:
+    found = table(pairs)
+    rows = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    assert rows == sorted(set(pairs))
+    for entity in range(6):
+        mine = slice(*found.left_start[entity : entity + 2].tolist())
+        assert rows[mine] == [pair for pair in rows if pair[0] == entity]
+        theirs = found.by_right[slice(*found.right_start[entity : entity + 2].tolist())]
+        assert [rows[n] for n in theirs] == [pair for pair in rows if pair[1] == entity]
+    everyone = np.arange(36)
+    places = found.find(everyone // 6, everyone % 6).tolist()
+    assert [rows[n] if n >= 0 else None for n in places] == [
+        pair if pair in rows else None for pair in zip(everyone // 6, everyone % 6, strict=True)
+    ]
+
+
+def check_standing(pairs: dict[Pair, float], side: int, standing: Floats) -> None:
+    """Every row against the others of its left (side 0) or right (side 1) entity."""
+    for (pair, score), row in zip(pairs.items(), standing, strict=True):
+        rivals = [other for other in pairs if other[side] == pair[side]]
+        ranked = sorted(rivals, key=lambda other: (-pairs[other], other))
+        others = [pairs[other] for other in rivals if other != pair]
+        assert row[RANK] == ranked.index(pair)
+        assert row[COUNT] == len(rivals)
+        assert row[BEST_OTHER] == max(others, default=0)
+        assert row[SHARE] == pytest.approx(score / sum(pairs[other] for other in rivals))
+
+
+@settings(deadline=None)
+@given(scored())
+def test_the_standing_of_each_pair(pairs: dict[Pair, float]) -> None:
+    left, right = standings(table(list(pairs)), scores(pairs))
+    check_standing(pairs, 0, left)
+    check_standing(pairs, 1, right)
+
+
+def test_standing_among_many() -> None:
+    count = 2 * MANY
+    pairs = {(0, n): float(1 + n * 7 % 10) for n in range(count)}
+    ids = np.arange(count)
+    crowd = table_of(np.zeros(count, dtype=np.int32), ids, (1, count))
+    left, _ = standings(crowd, scores(pairs))
+    check_standing(pairs, 0, left)
+
+
+@settings(deadline=None)
+@given(scored())
+def test_one_to_one_takes_the_best_pair_then_the_best_of_the_others(
+    pairs: dict[Pair, float],
+) -> None:
+    left_over, taken = dict(pairs), []
+    while left_over:
+        best = min(left_over, key=lambda pair: (-left_over[pair], pair))
+        taken.append(best)
+        left_over = {
+            pair: score
+            for pair, score in left_over.items()
+            if pair[0] != best[0] and pair[1] != best[1]
+        }
+    rows = one_to_one(table(list(pairs)), scores(pairs))
+    assert [list(pairs)[n] for n in rows] == sorted(taken)

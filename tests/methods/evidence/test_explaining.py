@@ -1,0 +1,86 @@
+"""The reasons for a pair, by hand.
+
+Left and right have the same five people. Three of them live in 1; 2 is known to be one of the
+three, so that living somewhere is seen on both sides once. 0 also has a 4, which nobody else has.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tests.methods.evidence.samples import fitted
+
+from everalign.graph import Graph
+from everalign.methods import Explaining, Piece, Problem
+
+LIVES, HAS = 0, 1
+FIVE = Graph.of([(0, LIVES, 1), (2, LIVES, 1), (3, LIVES, 1), (0, HAS, 4)])
+SEEDS = np.array([(1, 1), (2, 2), (4, 4)], dtype=np.int32)
+PROBLEM = Problem(FIVE, FIVE, SEEDS, SEEDS[:0])
+# Only seeds count as matches, so that one round is all there is.
+SETTINGS = {"local": 0.3, "prior": 0.1, "doubt": 2.0, "soft": 1.0, "discount": 0.2}
+
+INCLUDED = (1 + 0.1 * 2) / (1 + 2)  # living: seen once of once
+NEVER_SEEN = 0.1  # having: 0 has no match, so it could not be seen
+ONE_OF_THREE = 0.7 * 1 / 3 + 0.3 / 3  # who lives in 1 is one of three
+LIVES_WEIGHT = -2 * math.log(1 - INCLUDED * ONE_OF_THREE)
+HAS_WEIGHT = -2 * math.log(1 - NEVER_SEEN)
+
+
+@pytest.fixture(scope="module")
+def method() -> Explaining:
+    fit = fitted(PROBLEM, SETTINGS)
+    assert isinstance(fit, Explaining)
+    return fit
+
+
+def test_the_pieces_of_a_pair(method: Explaining) -> None:
+    (pair,) = method.explain(PROBLEM, 0, None)
+    assert (pair.left, pair.right) == (0, 0)
+    assert pair.pieces == (
+        Piece(LIVES, False, 1, LIVES, False, 1, 1.0, pytest.approx(LIVES_WEIGHT)),
+        Piece(HAS, False, 4, HAS, False, 4, 1.0, pytest.approx(HAS_WEIGHT)),
+    )
+    assert pair.support == pytest.approx(LIVES_WEIGHT + HAS_WEIGHT)
+
+
+def test_confidence_is_half_the_plain_probability_where_nothing_can_be_learned(
+    method: Explaining,
+) -> None:
+    (pair,) = method.explain(PROBLEM, None, 0)
+    assert pair.confidence == pytest.approx((1 - math.exp(-pair.support)) / 2)
+
+
+def test_the_one_with_fewer_edges_gets_its_equal(method: Explaining) -> None:
+    """0 and 3 both live in 1, so the support of (3, 0) and (3, 3) is the same."""
+    (pair,) = method.explain(PROBLEM, 3, None)
+    assert pair.right == 3
+    assert pair.support == pytest.approx(LIVES_WEIGHT)
+
+
+def test_a_trusted_link_is_shown_with_what_speaks_for_it(method: Explaining) -> None:
+    (pair,) = method.explain(PROBLEM, 2, None)
+    assert (pair.right, pair.confidence) == (2, 1.0)
+    assert [piece.left_neighbour for piece in pair.pieces] == [1]
+
+
+def test_a_relation_read_backwards_is_said_to_be(method: Explaining) -> None:
+    (pair,) = method.explain(PROBLEM, 1, None)
+    assert [(piece.left_backwards, piece.left_neighbour) for piece in pair.pieces] == [(True, 2)]
+
+
+def test_relations_that_were_seen_together(method: Explaining) -> None:
+    (match,) = method.relations(PROBLEM)
+    assert (match.left, match.right, match.backwards) == (LIVES, LIVES, False)
+    assert (match.left_in_right, match.right_in_left) == pytest.approx((INCLUDED, INCLUDED))
+    assert match.support == 1
+
+
+def test_an_entity_that_nothing_speaks_for_has_no_pair() -> None:
+    alone = Graph.of([(0, LIVES, 1), (2, LIVES, 1), (3, HAS, 4)])
+    problem = Problem(alone, alone, SEEDS[:2], SEEDS[:0])
+    fit = fitted(problem, SETTINGS)
+    assert isinstance(fit, Explaining)
+    assert fit.explain(problem, 3, None) == []

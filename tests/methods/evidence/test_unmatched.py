@@ -1,0 +1,105 @@
+"""How many entities have a counterpart, and from which confidence on a pair is a link."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from everalign.methods.evidence.candidates import Table, table_of
+from everalign.methods.evidence.side import Floats
+from everalign.methods.evidence.unmatched import (
+    Groups,
+    confidence,
+    expected_links,
+    shares,
+    threshold,
+)
+
+CONFIDENCES = st.lists(st.sampled_from([0.05, 0.2, 0.5, 0.8, 0.9, 1.0]), min_size=1, max_size=12)
+
+# Of matched entities 90 % look good, of unmatched ones 20 %. Were half of all unmatched, good
+# looks and bad looks would mean this:
+GOOD, BAD = 0.2 / (0.2 + 0.9), 0.8 / (0.8 + 0.1)
+
+
+def looks(count: int, share: float) -> Floats:
+    """The absence of so many entities of which a share is matched, as often as it is expected."""
+    good = round(count * (0.9 * share + 0.2 * (1 - share)))
+    return np.repeat([GOOD, BAD], [good, count - good]).astype(np.float32)
+
+
+def everyone(count: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return np.ones(count, dtype=np.bool_), np.ones(count, dtype=np.bool_)
+
+
+def one_each(count: int) -> Table:
+    ids = np.arange(count, dtype=np.int32)
+    return table_of(ids, ids, (count, count))
+
+
+def expected_f1(taken: list[float], links: float) -> float:
+    return 2 * sum(taken) / (len(taken) + links)
+
+
+@given(CONFIDENCES, st.sampled_from([0.5, 1.0, 3.0, 8.0]))
+def test_the_threshold_gives_the_best_expected_f1(sure: list[float], links: float) -> None:
+    cut = threshold(np.array(sure, dtype=np.float32), links)
+    taken = [p for p in sure if np.float32(p) >= cut]
+    best = max(expected_f1([p for p in sure if p >= least], links) for least in sure)
+    assert expected_f1(taken, links) == pytest.approx(best)
+
+
+def test_the_shares_of_every_version_are_recovered() -> None:
+    absence = np.concatenate([looks(2000, 0.8), looks(1000, 0.3)])
+    groups = Groups.of(np.array([[2000, 2000], [3000, 3000]]))
+    pairs = one_each(3000)
+    left, right = shares(pairs, absence, np.ones_like(absence), groups, everyone(3000), 0.9)
+    assert left.tolist() == pytest.approx([0.8, 0.3], abs=0.02)
+    assert right.tolist() == left.tolist()
+    links = expected_links((left, right), groups, everyone(3000))
+    assert links == pytest.approx(0.8 * 2000 + 0.3 * 1000, rel=0.02)
+
+
+def test_entities_with_a_trusted_link_do_not_count() -> None:
+    absence = np.concatenate([looks(1000, 0.5), looks(1000, 1.0)])
+    groups = Groups.of(np.array([[2000, 2000]]))
+    free = everyone(2000)
+    free[0][1000:] = free[1][1000:] = False
+    left, _ = shares(one_each(2000), absence, np.ones_like(absence), groups, free, 0.9)
+    assert left.tolist() == pytest.approx([0.5], abs=0.02)
+
+
+def test_an_entity_without_a_candidate_is_as_absent_as_it_is_told_to_be() -> None:
+    # A good half has a candidate that looks good, the others have none at all.
+    nobody, absence = Groups.of(np.array([[1000, 1000]])), np.full(600, 0.02, dtype=np.float32)
+    ids = np.arange(600, dtype=np.int32)
+    pairs = table_of(ids, ids, (1000, 1000))
+    left, _ = shares(pairs, absence, np.ones_like(absence), nobody, everyone(1000), 0.98)
+    assert left.tolist() == pytest.approx([0.6], abs=0.02)
+
+
+def test_the_best_candidate_speaks_for_its_entity() -> None:
+    # Each left entity has two candidates, and the better one looks bad: all are unmatched.
+    ids = np.repeat(np.arange(100, dtype=np.int32), 2)
+    pairs = table_of(ids, np.arange(200, dtype=np.int32), (100, 200))
+    probability = np.tile([0.9, 0.1], 100).astype(np.float32)
+    absence = np.tile([0.99, 0.01], 100).astype(np.float32)
+    groups = Groups.of(np.array([[100, 200]]))
+    left, right = shares(
+        pairs, absence, probability, groups, (np.ones(100, bool), np.ones(200, bool)), 0.5
+    )
+    assert left[0] < 0.05
+    assert right[0] == pytest.approx(0.5, abs=0.05)
+
+
+def test_confidence_by_hand() -> None:
+    """Bayes: 0.8 that both are matched at all, from the looks 3 to 1 that they are not."""
+    groups = Groups.of(np.array([[1, 1]]))
+    share = np.array([0.8], dtype=np.float32), np.array([0.9], dtype=np.float32)
+    half, absence = np.array([0.5], dtype=np.float32), np.array([0.75], dtype=np.float32)
+    present = 0.8 * 0.25 / (0.8 * 0.25 + 0.2 * 0.75)
+    found = confidence(one_each(1), half, absence, share, groups)
+    assert found.tolist() == pytest.approx([0.5 * present])
