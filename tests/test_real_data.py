@@ -42,6 +42,15 @@ def test_merged_edges_and_relation_sets_of_the_union(real_data: Path) -> None:
 
 def test_a_few_epochs_reach_most_of_the_published_quality(real_data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    config = Config(settings={"max_epochs": 8, "bootstrap": 0})
+    config = Config(method="contea", settings={"max_epochs": 8, "bootstrap": 0})
     result = Benchmark(real_data / "ZH-EN", config, 0, 0).run(tmp_path / "out.json")
     assert result["snapshots"][0]["f1"] > 0.6
+
+
+def test_evidence_finds_most_links_at_once(real_data: Path, tmp_path: Path) -> None:
+    result = Benchmark(real_data / "ZH-EN", Config(method="evidence"), 0, 0).run(
+        tmp_path / "out.json"
+    )
+    (first,) = result["snapshots"]
+    assert first["f1"] > 0.8
+    assert first["calibration_error"] < 0.05

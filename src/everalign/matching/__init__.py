@@ -1,6 +1,6 @@
 """Similarities to candidates: blockwise CSLS, mutual best."""
 
 from everalign.matching.candidates import Candidates
-from everalign.matching.csls import mutual_best
+from everalign.matching.csls import mutual_best, unit
 
-__all__ = ["Candidates", "mutual_best"]
+__all__ = ["Candidates", "mutual_best", "unit"]

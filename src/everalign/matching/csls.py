@@ -44,7 +44,7 @@ def mutual_best(
     """
     if len(left) == 0 or len(right) == 0:
         return Candidates.none()
-    left, right = _unit(left), _unit(right)
+    left, right = unit(left), unit(right)
     near_left, near_right = _nearest(left, right, max(neighbours, KEPT), progress)
     left_hub, right_hub = near_left.hubness(neighbours), near_right.hubness(neighbours)
     score, chosen = _choices(left, right, near_left, near_right, right_hub)
@@ -131,6 +131,6 @@ def _tiles(left: Floats, right: Floats) -> Iterator[tuple[slice, slice, Floats]]
             yield rows, columns, tile
 
 
-def _unit(vectors: Floats) -> Floats:
+def unit(vectors: Floats) -> Floats:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(length > 0, length, 1)).astype(np.float32)

@@ -53,6 +53,14 @@ METHODS: dict[str, Entry] = {
             "everalign.methods.contea:make",
             extra="neural",
         ),
+        Entry(
+            "combined",
+            "evidence whose judge also weighs the vectors of ContEA",
+            "everalign.methods.combined:make",
+            extra="neural",
+            rule="latest",
+            calibrated=True,
+        ),
     ]
 }
 

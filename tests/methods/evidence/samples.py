@@ -51,13 +51,14 @@ def sampled(config: SampleConfig) -> Sampled:
 
 def twice(problem: Problem) -> Problem:
     """The problem and, with higher ids and not joined to it, the same once more."""
-    n, m = problem.left.entities, problem.right.entities
-    links = [np.concatenate([rows, rows + [n, m]]) for rows in (problem.seeds, problem.valid)]
-    seeds, valid = (rows.astype(np.int32) for rows in links)
+    sizes = np.array([problem.left.entities, problem.right.entities], dtype=np.int32)
     return replace(
-        problem, left=_doubled(problem.left), right=_doubled(problem.right),
-        seeds=seeds, valid=valid,
-    )  # fmt: skip
+        problem,
+        left=_doubled(problem.left),
+        right=_doubled(problem.right),
+        seeds=np.concatenate([problem.seeds, problem.seeds + sizes]),
+        valid=np.concatenate([problem.valid, problem.valid + sizes]),
+    )
 
 
 def _doubled(graph: Graph) -> Graph:
@@ -87,3 +88,16 @@ def fitted(problem: Problem, settings: Mapping[str, Any] | None = None) -> Metho
 
 def found(method: Method, problem: Problem) -> Candidates:
     return method.candidates(problem, silent)
+
+
+def with_hub(problem: Problem, neighbours: int) -> Problem:
+    """The problem with one more entity on either side, joined to all and to many new ones."""
+    sides = (_hub(side, neighbours) for side in (problem.left, problem.right))
+    return replace(problem, left=next(sides), right=next(sides))
+
+
+def _hub(graph: Graph, neighbours: int) -> Graph:
+    hub = graph.entities
+    others = np.delete(np.arange(neighbours + 1, dtype=np.int32), hub)
+    rows = np.stack([np.full_like(others, hub), np.full_like(others, graph.relations), others])
+    return Graph.assembled([graph.triples, rows.T])

@@ -53,13 +53,6 @@ def test_confidence_is_half_the_plain_probability_where_nothing_can_be_learned(
     assert pair.confidence == pytest.approx((1 - math.exp(-pair.support)) / 2)
 
 
-def test_the_one_with_fewer_edges_gets_its_equal(method: Explaining) -> None:
-    """0 and 3 both live in 1, so the support of (3, 0) and (3, 3) is the same."""
-    (pair,) = method.explain(PROBLEM, 3, None)
-    assert pair.right == 3
-    assert pair.support == pytest.approx(LIVES_WEIGHT)
-
-
 def test_a_trusted_link_is_shown_with_what_speaks_for_it(method: Explaining) -> None:
     (pair,) = method.explain(PROBLEM, 2, None)
     assert (pair.right, pair.confidence) == (2, 1.0)

@@ -25,10 +25,16 @@ from everalign.sample import SampleConfig
 Probabilities = dict[tuple[int, int], float]
 
 
+def little_growth(seed: int) -> Sampled:
+    """Two graphs that grow by about a twentieth."""
+    return sampled(
+        SampleConfig(triples=12_000, snapshots=2, growth=0.03, late_share=0.04, seed=seed)
+    )
+
+
 @pytest.fixture(scope="module")
 def growing() -> Sampled:
-    """Two graphs that grow by a little."""
-    return sampled(SampleConfig(triples=12_000, snapshots=2, growth=0.06))
+    return little_growth(seed=0)
 
 
 def updated(before: Problem, after: Problem, full: bool = False) -> Arrays:
@@ -51,14 +57,27 @@ def test_the_delta_is_small(growing: Sampled) -> None:
     assert arrays["studied"] == len(before.left.triples) + len(before.right.triples)
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_an_update_is_about_as_good_as_a_fit(growing: Sampled, full: bool) -> None:
-    before, after = growing.problems
+def qualities(sample: Sampled) -> tuple[float, float, float]:
+    """The F1 of an update, of an update that looks at everything again, and of a fit."""
+    before, after = sample.problems
     method = fitted(before)
-    method.update(replace(after, links=found(method, before), full=full), silent)
+    links, state = found(method, before), method.save()
+    out = []
+    for full in (False, True):
+        method.load(state)
+        method.update(replace(after, links=links, full=full), silent)
+        out.append(sample.f1(found(method, after), 1))
     at_once = found(fitted(replace(after, old_left=0, old_right=0)), after)
-    assert growing.f1(at_once, 1) > 0.5
-    assert growing.f1(found(method, after), 1) == pytest.approx(growing.f1(at_once, 1), abs=0.05)
+    return out[0], out[1], sample.f1(at_once, 1)
+
+
+def test_an_update_is_about_as_good_as_a_fit() -> None:
+    # Over three samples: a single fit is a few points better or worse by chance.
+    rows = [qualities(little_growth(seed)) for seed in range(3)]
+    update, full, fit = np.mean(rows, axis=0)
+    assert fit > 0.75
+    assert update == pytest.approx(fit, abs=0.05)
+    assert full == pytest.approx(fit, abs=0.05)
 
 
 def test_a_delta_leaves_alone_what_it_cannot_reach(growing: Sampled) -> None:

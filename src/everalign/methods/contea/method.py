@@ -76,14 +76,19 @@ class ContEA:
 
     def candidates(self, problem: Problem, progress: Progress) -> Candidates:
         left, right = problem.free()
-        vectors = self._encode(self._union(problem))
+        of_left, of_right = self.vectors(problem)
         pairs = mutual_best(
-            vectors[left],
-            vectors[right + problem.left.entities],
+            of_left[left],
+            of_right[right],
             neighbours=self.settings.neighbours,
             progress=progress,
         )
         return Candidates.of(left[pairs.left], right[pairs.right], pairs.score)
+
+    def vectors(self, problem: Problem) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The vectors of all left and of all right entities."""
+        left, right = np.split(self._encode(self._union(problem)), [problem.left.entities])
+        return left, right
 
     def save(self) -> Arrays:
         values = {name: value.numpy() for name, value in self.encoder.state_dict().items()}

@@ -131,3 +131,16 @@ def _fill_both(left: Floats, right: Floats, rows: Rows, out: Floats) -> None:
         out[n, 5] = left[row, SUPPORT] / math.exp((one[6] + two[6]) / 2)
         out[n, 6] = min(one[1], two[1])
         out[n, 7] = min(one[7], two[7])
+
+
+def likeness(vectors: tuple[Floats, Floats], table: Table, rows: Rows) -> Floats:
+    """How similar the vectors of a pair are, and by how much more than those of its rivals."""
+    cosine = np.empty(len(table.left), dtype=np.float32)
+
+    def part(first: int, end: int) -> None:
+        left, right = table.left[first:end], table.right[first:end]
+        np.einsum("rd,rd->r", vectors[0][left], vectors[1][right], out=cosine[first:end])
+
+    in_parts(part, len(cosine), PART)
+    margins = (cosine - best_other(table, cosine, side) for side in range(2))
+    return np.stack([cosine, *margins], axis=1)[rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from everalign.methods.evidence.memory import Memory, from_arrays, to_arrays
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.spreading import spread
 from everalign.methods.evidence.touched import by_new_edges
-from everalign.methods.evidence.world import Beliefs, World
+from everalign.methods.evidence.world import Beliefs, Vectors, World
 from everalign.methods.protocol import Arrays, Consideration, Problem, RelationMatch
 from everalign.progress import Progress
 
@@ -29,11 +30,20 @@ WORTH_PROPOSING = 0.01  # confidence
 
 
 class Evidence:
-    """Two entities are the same when they are connected alike to things known to be the same."""
+    """Two entities are the same when they are connected alike to things known to be the same.
 
-    def __init__(self, settings: EvidenceSettings, seed: int) -> None:
+    `vectors` gives what another method makes of the entities, for the judge to weigh as well.
+    """
+
+    def __init__(
+        self,
+        settings: EvidenceSettings,
+        seed: int,
+        vectors: Callable[[Problem], Vectors] | None = None,
+    ) -> None:
         self.settings = settings
         self.seed = seed
+        self._vectors = vectors
         self._memory = Memory.blank()
 
     def fit(self, problem: Problem, progress: Progress) -> None:
@@ -105,7 +115,8 @@ class Evidence:
 
     def _world(self, problem: Problem) -> World:
         trusted = np.concatenate([problem.seeds, problem.valid])
-        return World.of(problem.left, problem.right, trusted, self.settings)
+        vectors = self._vectors(problem) if self._vectors else None
+        return World.of(problem.left, problem.right, trusted, self.settings, vectors)
 
     def _notes(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)

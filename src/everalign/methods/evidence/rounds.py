@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.methods.evidence.candidates import Table, table_of
-from everalign.methods.evidence.features import features
+from everalign.methods.evidence.features import features, likeness
 from everalign.methods.evidence.judge import Judge, Lesson, Size
 from everalign.methods.evidence.labels import Labels
 from everalign.methods.evidence.matches import Both
@@ -60,7 +60,10 @@ class Scene:
         """What the judge weighs of some candidates, or of all."""
         chosen = np.arange(len(self.before)) if rows is None else rows
         sides = self.world.left, self.world.right
-        return features(sides, self.table, self.seen, self.before, chosen)
+        found = features(sides, self.table, self.seen, self.before, chosen)
+        if self.world.vectors is None:
+            return found
+        return np.concatenate([found, likeness(self.world.vectors, self.table, chosen)], axis=1)
 
     def without(self, rows: NDArray[np.bool_]) -> Scene:
         """The same scene as if some candidates did not exist."""
@@ -78,10 +81,19 @@ def scene(world: World, beliefs: Beliefs) -> Scene:
     return Scene(world, table, seen, beliefs.about(table))
 
 
-def renewed(old: Scene, world: World, beliefs: Beliefs, touched: Touched) -> Scene:
-    """A scene under new beliefs, looked at again only where entities are touched."""
+def renewed(
+    old: Scene,
+    world: World,
+    beliefs: Beliefs,
+    touched: Touched,
+    relations: Relations | None = None,
+) -> Scene:
+    """A scene under new beliefs, looked at again only where entities are touched.
+
+    Relations are aligned anew, unless their correspondence is given.
+    """
     matches = matches_in(world, beliefs)
-    relations = align_relations(world.left, world.right, matches, world.settings)
+    relations = relations or align_relations(world.left, world.right, matches, world.settings)
     asked = touched.left & world.free[0], touched.right & world.free[1]
     found = candidates(world, matches, relations, *asked)
     keep = ~touched.rows(old.table) | (beliefs.about(old.table) >= HOPELESS)

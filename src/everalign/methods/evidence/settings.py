@@ -24,7 +24,7 @@ class EvidenceSettings:
     soft: float = 0.1
 
     plain_rounds: int = 3
-    judged_rounds: int = 6
+    judged_rounds: int = 8
     final_rounds: int = 3
     hidden: float = 0.33
     trees: int = 100
@@ -34,7 +34,7 @@ class EvidenceSettings:
     renewal: float = 0.1
     renewed_rounds: int = 2
     change: float = 0.05
-    spreading_rounds: int = 4
+    spreading_rounds: int = 3
 
     def __post_init__(self) -> None:
         for name in AT_LEAST_ONE:

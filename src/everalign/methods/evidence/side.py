@@ -25,12 +25,12 @@ class Side(NamedTuple):
 
     They are sorted by relation and then by neighbour (`relation`, `other`), and once more by
     neighbour and then by relation (`near_relation`, `near_other`, `near_pinned`). Edges of one
-    entity with one relation are a group; `end` is where the group of an edge ends. `pins` tells how well the
-    entity and the relation together pin down the neighbour, `pinned` how well the neighbour and
-    the inverse pin down the entity: 1 where there is only one possibility, near 0 where many.
-    `weight` is how much it tells that an entity has a relation at all (its idf). `discount` is
-    what support for an entity counts when candidates are picked: one with many edges meets
-    support by chance.
+    entity with one relation are a group; `end` is where the group of an edge ends. `pins` tells
+    how well the entity and the relation together pin down the neighbour, `pinned` how well the
+    neighbour and the inverse pin down the entity: 1 where there is only one possibility, near 0
+    where many. `weight` is how much it tells that an entity has a relation at all (its idf).
+    `discount` is what support for an entity counts when candidates are picked: one with many
+    edges meets support by chance.
     """
 
     start: Starts

@@ -28,6 +28,10 @@ class Touched(NamedTuple):
     def any(self) -> bool:
         return bool(self.left.any() or self.right.any())
 
+    def or_by(self, other: Touched) -> Touched:
+        """The entities of either."""
+        return Touched(self.left | other.left, self.right | other.right)
+
     def rows(self, table: Table) -> Mask:
         """Which pairs have such an entity."""
         return self.left[table.left] | self.right[table.right]

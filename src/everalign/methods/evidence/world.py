@@ -14,20 +14,35 @@ from everalign.methods.evidence.candidates import Table, table_of
 from everalign.methods.evidence.matches import Both, matches_of
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.side import Floats, Side, lay_out
+from everalign.parallel import each
+
+Vectors = tuple[Floats, Floats]  # a row for each left, and for each right entity
 
 
 @dataclass(frozen=True)
 class World:
-    """Two graphs, laid out, and the links that are taken for certain in them."""
+    """Two graphs, laid out, and the links that are taken for certain in them.
+
+    `vectors`, if there are any, are what another method made of the entities: alike ones have
+    similar vectors of length 1.
+    """
 
     left: Side
     right: Side
     anchors: IntArray
     settings: EvidenceSettings
+    vectors: Vectors | None = None
 
     @staticmethod
-    def of(left: Graph, right: Graph, anchors: IntArray, settings: EvidenceSettings) -> World:
-        return World(lay_out(left, settings), lay_out(right, settings), anchors, settings)
+    def of(
+        left: Graph,
+        right: Graph,
+        anchors: IntArray,
+        settings: EvidenceSettings,
+        vectors: Vectors | None = None,
+    ) -> World:
+        one, two = each(lambda side: lay_out((left, right)[side], settings), 2)
+        return World(one, two, anchors, settings, vectors)
 
     @property
     def sizes(self) -> tuple[int, int]:

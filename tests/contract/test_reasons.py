@@ -1,0 +1,75 @@
+"""What every registered method must do that can give reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from tests.methods.evidence.samples import found, sampled
+
+from everalign.config import Config
+from everalign.matching import Candidates
+from everalign.methods import METHODS, Consideration, Explaining, Problem, make_method
+from everalign.progress import silent
+from everalign.sample import SampleConfig
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A method that can give reasons, what it was given last, and what it found."""
+
+    method: Explaining
+    problem: Problem
+    links: Candidates
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def explained(request: pytest.FixtureRequest) -> Explained:
+    """After a fit and an update."""
+    if METHODS[request.param].extra == "neural":
+        pytest.importorskip("torch")
+    method = make_method(Config(method=request.param))
+    if not isinstance(method, Explaining):
+        pytest.skip("gives no reasons")
+    first, second = sampled(SampleConfig(triples=1500, snapshots=2)).problems
+    method.fit(first, silent)
+    method.update(replace(second, links=found(method, first)), silent)
+    return Explained(method, second, found(method, second))
+
+
+def check(pair: Consideration) -> None:
+    """Its support is what its pieces weigh, and they come heaviest first."""
+    weights = [piece.weight for piece in pair.pieces]
+    assert weights == sorted(weights, reverse=True)
+    assert pair.support == pytest.approx(sum(weights), rel=1e-4)
+    assert np.isfinite(pair.support)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_every_link_is_explained(explained: Explained, side: str) -> None:
+    links = explained.links
+    for left, right, score in zip(links.left, links.right, links.score, strict=True):
+        asked = (int(left), None) if side == "left" else (None, int(right))
+        rows = explained.method.explain(explained.problem, *asked)
+        (pair,) = (row for row in rows if (row.left, row.right) == (left, right))
+        assert pair.confidence == score
+        assert len(pair.pieces) > 0
+        confidences = [row.confidence for row in rows]
+        assert confidences == sorted(confidences, reverse=True)
+        for row in rows:
+            check(row)
+
+
+def test_relations_are_listed_best_first(explained: Explained) -> None:
+    problem = explained.problem
+    matches = explained.method.relations(problem)
+    assert len(matches) > 0
+    assert {match.left for match in matches} <= set(range(problem.left.relations))
+    assert {match.right for match in matches} <= set(range(problem.right.relations))
+    for match in matches:
+        assert 0 <= match.left_in_right <= 1
+        assert 0 <= match.right_in_left <= 1
+        assert match.support > 0
+    together = [match.left_in_right * match.right_in_left for match in matches]
+    assert together == sorted(together, reverse=True)
