@@ -10,7 +10,7 @@ from tests.methods.evidence.samples import found, sampled
 
 from everalign.config import Config
 from everalign.matching import Candidates
-from everalign.methods import METHODS, Consideration, Explaining, Problem, make_method
+from everalign.methods import Consideration, Explaining, Problem, make_method
 from everalign.progress import silent
 from everalign.sample import SampleConfig
 
@@ -24,12 +24,10 @@ class Explained:
     links: Candidates
 
 
-@pytest.fixture(scope="module", params=METHODS)
-def explained(request: pytest.FixtureRequest) -> Explained:
+@pytest.fixture(scope="module")
+def explained(config: Config) -> Explained:
     """After a fit and an update."""
-    if METHODS[request.param].extra == "neural":
-        pytest.importorskip("torch")
-    method = make_method(Config(method=request.param))
+    method = make_method(config)
     if not isinstance(method, Explaining):
         pytest.skip("gives no reasons")
     first, second = sampled(SampleConfig(triples=1500, snapshots=2)).problems

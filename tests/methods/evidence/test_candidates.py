@@ -14,6 +14,7 @@ from everalign.methods.evidence.candidates import (
     RANK,
     SHARE,
     Table,
+    best_other,
     one_to_one,
     standings,
     table_of,
@@ -79,6 +80,9 @@ def test_the_standing_of_each_pair(pairs: dict[Pair, float]) -> None:
     left, right = standings(table(list(pairs)), scores(pairs))
     check_standing(pairs, 0, left)
     check_standing(pairs, 1, right)
+    for side, standing in enumerate((left, right)):
+        other = best_other(table(list(pairs)), scores(pairs), side)
+        assert other.tolist() == standing[:, BEST_OTHER].tolist()
 
 
 def test_standing_among_many() -> None:

@@ -93,7 +93,8 @@ def test_relations_without_a_counterpart_do_not_mislead(sample: Sampled) -> None
     assert all(match.left_in_right < 0.5 for match in seen)
 
 
-def test_one_relation_only_is_enough(sample: Sampled) -> None:
+def test_one_relation_only_is_enough() -> None:
+    sample = sampled(SampleConfig(triples=12_000, snapshots=1))
     (problem,) = sample.problems
     graphs = [
         Graph.empty().grown(graph.triples * np.array([1, 0, 1], dtype=np.int32))

@@ -41,9 +41,11 @@ from everalign.methods.protocol import Problem
 from everalign.progress import Progress
 
 FEW = 60  # hidden links, under which there is too little to learn from
-SURE = 0.9  # plain probability from which a pair is taken for a lesson where there are too few
+PLENTY = 500  # hidden links, from which on they are all that is learned from
+SURE = 0.9  # probability from which a pair is taken for a lesson where they are not plenty
+GROWING = 1.02  # by which factor a plain round has to find more for another one to follow
 UNTAUGHT = 0.5  # what a plain probability is worth that no known link has been held against
-ABSENCE = Size(trees=60, leaves=8, folds=2)
+ABSENCE = Size(trees=60, leaves=8, folds=0)
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,17 @@ class Trust:
 
     @staticmethod
     def of(problem: Problem, settings: EvidenceSettings, seed: int) -> Trust:
-        """Validation links are hidden; where they are too few of all, a share of all links is."""
+        """Validation links are hidden; where they are too few of all, a share of all links is.
+
+        Where even that is too little to learn from, none are: anchors are worth more then.
+        """
         together = np.concatenate([problem.seeds, problem.valid])
-        if len(problem.valid) >= settings.hidden / 2 * len(together):
+        count = round(settings.hidden * len(together))
+        if count < FEW:
+            return Trust(together, together[:0])
+        if len(problem.valid) >= count / 2:
             return Trust(problem.seeds, problem.valid)
         order = np.random.default_rng(seed).permutation(len(together))
-        count = round(settings.hidden * len(together))
         return Trust(together[order[count:]], together[order[:count]])
 
     @property
@@ -69,7 +76,19 @@ class Trust:
 
     @property
     def enough(self) -> bool:
-        return len(self.hidden) >= FEW
+        """Whether the judge can learn from links that people vouch for."""
+        return len(self.hidden) > 0
+
+    def lessons(self, beliefs: Beliefs) -> IntArray:
+        """The pairs to learn from: the hidden links and, where they are not plenty, the pairs
+        that are surest by now."""
+        if len(self.hidden) >= PLENTY:
+            return self.hidden
+        table = beliefs.likely(SURE).table
+        rows = one_to_one(table, beliefs.about(table))
+        sure = np.stack([table.left[rows], table.right[rows]], axis=1)
+        known = np.isin(sure[:, 0], self.hidden[:, 0]) | np.isin(sure[:, 1], self.hidden[:, 1])
+        return np.concatenate([self.hidden, sure[~known]])
 
 
 @dataclass(frozen=True)
@@ -91,15 +110,17 @@ def study(
     """
     s = world.settings
     beliefs = start or _plainly(world, progress)
-    pairs = trust.hidden if trust.enough else _sure(beliefs, trust.hidden)
-    labels = Labels.of(pairs, world.sizes, s.folds)
     rounds = s.judged_rounds if start is None else s.renewed_rounds
-    view = scene(world, beliefs)
-    if rounds == 0 or not labels.teach(view.table):
+    if rounds == 0:
         return None
+    view = scene(world, beliefs)
     for number in range(rounds):
         progress("learning", number, rounds)
         if number & (number + 1) == 0:  # the first time, and when the rounds have doubled
+            pairs = trust.lessons(beliefs)
+            labels = Labels.of(pairs, world.sizes, s.folds)
+            if not labels.teach(view.table):
+                return None
             judge = learn(view, labels, Size(s.trees, s.leaves, s.folds), seed)
         before, beliefs = beliefs, judged(view, judge, labels)
         view = renewed(view, world, beliefs, by_changed_beliefs(world, before, beliefs))
@@ -109,18 +130,14 @@ def study(
 
 
 def _plainly(world: World, progress: Progress) -> Beliefs:
-    beliefs = Beliefs.none(world.sizes)
-    for number in range(world.settings.plain_rounds):
-        progress("propagating", number, world.settings.plain_rounds)
-        beliefs = plain_round(world, beliefs)
+    """Plain rounds for as long as they find more."""
+    beliefs, rounds = Beliefs.none(world.sizes), world.settings.plain_rounds
+    for number in range(rounds):
+        progress("propagating", number, rounds)
+        before, beliefs = beliefs, plain_round(world, beliefs)
+        if beliefs.probability.sum() <= GROWING * before.probability.sum():
+            break
     return beliefs
-
-
-def _sure(beliefs: Beliefs, hidden: IntArray) -> IntArray:
-    """The surest pairs of propagation, to learn from where too few links are hidden."""
-    sure = beliefs.likely(SURE).table
-    mine = ~(np.isin(sure.left, hidden[:, 0]) | np.isin(sure.right, hidden[:, 1]))
-    return np.concatenate([hidden, np.stack([sure.left[mine], sure.right[mine]], axis=1)])
 
 
 def _emptiness(view: Scene, labels: Labels, pairs: IntArray) -> float:

@@ -38,7 +38,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Size:
-    """How large a model is, and from how many parts it is cross-fitted."""
+    """How large a model is, and from how many parts it is cross-fitted (0: it is not)."""
 
     trees: int
     leaves: int

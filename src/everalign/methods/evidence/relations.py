@@ -56,15 +56,12 @@ def align_relations(
     left: Side, right: Side, matches: Both, settings: EvidenceSettings
 ) -> Relations:
     """The correspondence of relations under these matches."""
-    pairs = in_parts(
-        lambda first, end: _together(left, right, matches.left, first, end), left.entities, PART
-    )
-    one, two, amount = (
-        (np.concatenate(column) for column in zip(*pairs, strict=True))
-        if pairs
-        else (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
-    )
-    one, two, amount = _summed(one, two, amount)
+
+    def part(first: int, end: int) -> tuple[IntArray, IntArray, Floats]:
+        return _together(left, right, matches.left, first, end)
+
+    found = [part(0, 0), *in_parts(part, left.entities, PART)]
+    one, two, amount = _summed(*(np.concatenate(column) for column in zip(*found, strict=True)))
     could_left = _could_be_seen(left, matches.left, len(left.weight))
     could_right = _could_be_seen(right, matches.right, len(right.weight))
     return Relations(
@@ -83,11 +80,8 @@ def _summed(
     new = np.ones(len(one), dtype=bool)
     new[1:] = (one[1:] != one[:-1]) | (two[1:] != two[:-1])
     first = np.flatnonzero(new)
-    total = (
-        np.add.reduceat(np.tile(amount, 2)[order].astype(np.float64), first)
-        if len(first)
-        else np.empty(0)
-    )
+    total = np.zeros(len(first))
+    np.add.at(total, np.cumsum(new) - 1, np.tile(amount, 2)[order])
     return one[first], two[first], total
 
 

@@ -7,14 +7,16 @@ judged round takes a closer look at every candidate and asks the judge.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.methods.evidence.candidates import Table, table_of
+from everalign.graph import IntArray
+from everalign.methods.evidence.candidates import Table
 from everalign.methods.evidence.features import features, likeness
 from everalign.methods.evidence.judge import Judge, Lesson, Size
-from everalign.methods.evidence.labels import Labels
+from everalign.methods.evidence.labels import NOBODY, Labels
 from everalign.methods.evidence.matches import Both
 from everalign.methods.evidence.propagation import nearest
 from everalign.methods.evidence.relations import Relations, align_relations
@@ -27,24 +29,49 @@ HOPELESS = 0.01  # probability under which a candidate that is not found again i
 
 
 def plain_round(world: World, beliefs: Beliefs) -> Beliefs:
-    """Believe what is each other's best."""
+    """Believe the pairs that are each other's best, the less the nearer their rivals come.
+
+    With support s, and a and b for the best rival on the left and on the right, the probability
+    is (1 − exp(−s)) · s² / (s² + a² + b²).
+    """
     matches = matches_in(world, beliefs)
     relations = align_relations(world.left, world.right, matches, world.settings)
     free_left, free_right = (np.flatnonzero(side).astype(np.int32) for side in world.free)
-    s = world.settings
-    left, right, support = nearest(
-        world.left, world.right, matches.left, relations.left, free_left, 1, s.faint
+    faint = world.settings.faint
+    left = _two_best(
+        *nearest(world.left, world.right, matches.left, relations.left, free_left, 2, faint),
+        world.sizes[0],
     )
-    right2, left2, _ = nearest(
-        world.right, world.left, matches.right, relations.right, free_right, 1, s.faint
+    right = _two_best(
+        *nearest(world.right, world.left, matches.right, relations.right, free_right, 2, faint),
+        world.sizes[1],
     )
-    best = np.full(world.sizes[1], -1)
-    best[right2] = left2
-    mutual = best[right] == left
-    left, right, support = left[mutual], right[mutual], support[mutual]
-    table = world.among_free(left, right)
-    found = Beliefs(table_of(left, right, world.sizes), -np.expm1(-support))
-    return Beliefs(table, found.about(table))
+    one = np.flatnonzero(left.best != NOBODY)
+    one = one[right.best[left.best[one]] == one]
+    two = left.best[one]
+    free = world.free[1][two]
+    one, two = one[free], two[free]
+    support, rivals = left.support[one], left.second[one] ** 2 + right.second[two] ** 2
+    probability = -np.expm1(-support) * support**2 / (support**2 + rivals)
+    return Beliefs.of(one, two, probability.astype(np.float32), world.sizes)
+
+
+class _TwoBest(NamedTuple):
+    """For each entity its best counterpart, the support for that, and for the second best."""
+
+    best: NDArray[np.int64]
+    support: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+
+def _two_best(one: IntArray, two: IntArray, support: Floats, entities: int) -> _TwoBest:
+    """From rows by entity, best first, at most two for each."""
+    out = _TwoBest(np.full(entities, NOBODY), np.zeros(entities), np.zeros(entities))
+    is_first = np.append(True, one[1:] != one[:-1])[: len(one)]
+    out.best[one[is_first]] = two[is_first]
+    out.support[one[is_first]] = support[is_first]
+    out.second[one[~is_first]] = support[~is_first]
+    return out
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class EvidenceSettings:
     considered: int = 6
     soft: float = 0.1
 
-    plain_rounds: int = 3
+    plain_rounds: int = 80
     judged_rounds: int = 8
     final_rounds: int = 3
     hidden: float = 0.33

@@ -71,7 +71,10 @@ class Beliefs(NamedTuple):
 
     @staticmethod
     def of(
-        left: IntArray, right: IntArray, probability: Floats, sizes: tuple[int, int]
+        left: NDArray[np.integer],
+        right: NDArray[np.integer],
+        probability: Floats,
+        sizes: tuple[int, int],
     ) -> Beliefs:
         """From pairs in order of their ids."""
         return Beliefs(table_of(left, right, sizes), probability)

@@ -1,0 +1,18 @@
+"""Every registered method, with settings that make it quick."""
+
+from __future__ import annotations
+
+import pytest
+
+from everalign.config import Config
+from everalign.methods import METHODS
+
+QUICK_CONTEA = {"dim": 8, "proxies": 4, "negatives": 64, "max_epochs": 4, "update_max_epochs": 2}
+QUICK = {"contea": QUICK_CONTEA, "combined": QUICK_CONTEA}
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def config(request: pytest.FixtureRequest) -> Config:
+    if METHODS[request.param].extra == "neural":
+        pytest.importorskip("torch")
+    return Config(method=request.param, settings=QUICK.get(request.param, {}))
