@@ -19,6 +19,7 @@ from everalign.methods.evidence import EvidenceSettings
 
 PAGE = DOCS / "concepts" / "evidence.md"
 S = EvidenceSettings()
+SETTINGS = {"plain_rounds": 4}
 PLACES = {"Bergen": "Bergae", "Sweden": "Suecia", "Stockholm": "Holmia"}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -87,16 +88,23 @@ class Example:
     def support(self, x: str, x2: str) -> float:
         return sum(self.weights(x, x2).values())
 
-    def best(self, x: str, others: Iterable[str], side: int) -> str:
-        """The one with most support, discounted by its degree."""
+    def ranked(self, x: str, others: Iterable[str], side: int) -> list[str]:
+        """The others by support, discounted by their degree."""
         graph = (self.right, self.left)[side]
 
         def score(other: str) -> float:
             degree = sum(one == other for one, _, _ in graph)
-            pair = (x, other) if side == 0 else (other, x)
-            return self.support(*pair) * float(degree**-S.discount)
+            return self.of(x, other, side) * float(degree**-S.discount)
 
-        return max(others, key=score)
+        return sorted(others, key=score, reverse=True)
+
+    def of(self, x: str, other: str, side: int) -> float:
+        """The support of a pair seen from either side."""
+        return self.support(x, other) if side == 0 else self.support(other, x)
+
+    def rival(self, x: str, others: Iterable[str], side: int) -> float:
+        """The support of the second best."""
+        return self.of(x, self.ranked(x, others, side)[1], side)
 
     @staticmethod
     def neighbours(graph: list[Edge], x: str, d: Relation) -> list[str]:
@@ -108,7 +116,7 @@ def rounds(left: list[Triple], right: list[Triple], seeds: list[Pair]) -> list[E
     trusted = dict.fromkeys(seeds, 1.0)
     now = Example(edges(left), edges(right), trusted)
     out = [now]
-    for _ in range(S.plain_rounds):
+    for _ in range(SETTINGS["plain_rounds"]):
         now = Example(now.left, now.right, trusted | believed(now))
         out.append(now)
     return out
@@ -116,12 +124,23 @@ def rounds(left: list[Triple], right: list[Triple], seeds: list[Pair]) -> list[E
 
 def believed(example: Example) -> dict[Pair, float]:
     """What a plain round makes of the pairs that are each other's best."""
+    found = {}
     for x, x2 in PLACES.items():
-        assert example.best(x, PLACES.values(), 0) == x2
-        assert example.best(x2, PLACES, 1) == x
-    found = {pair: 1 - math.exp(-example.support(*pair)) for pair in PLACES.items()}
+        assert example.ranked(x, PLACES.values(), 0)[0] == x2
+        assert example.ranked(x2, PLACES, 1)[0] == x
+        found[x, x2] = plain_probability(*supports(example, x, x2))
     assert min(found.values()) >= S.soft  # or they would be no matches
     return found
+
+
+def supports(example: Example, x: str, x2: str) -> tuple[float, float, float]:
+    """Of a pair, of its best rival on the left and on the right."""
+    rivals = example.rival(x, PLACES.values(), 0), example.rival(x2, PLACES, 1)
+    return example.support(x, x2), *rivals
+
+
+def plain_probability(s: float, a: float, b: float) -> float:
+    return (1 - math.exp(-s)) * s**2 / (s**2 + a**2 + b**2)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +162,7 @@ def aligner(places: dict[str, list[tuple[str, ...]]], tmp_path: Path) -> Aligner
     files = {name: tmp_path / f"{name}.tsv" for name in places}
     for name, path in files.items():
         path.write_text("".join("\t".join(row) + "\n" for row in places[name]))
-    config = Config(settings={"hidden": 0})
+    config = Config(settings=SETTINGS)
     state = tmp_path / "places.state"
     return Aligner.create(state, files["left"], files["right"], files["seeds"], config=config)
 

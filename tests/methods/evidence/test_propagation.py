@@ -19,12 +19,15 @@ SETTINGS = EvidenceSettings(local=0.3, crowd=2, prior=0.1, doubt=50.0, discount=
 FAINT = 0.0371
 
 
-def found(case: Case, considered: int, faint: float = FAINT) -> list[tuple[int, int, float]]:
+def found(
+    case: Case, considered: int, faint: float = FAINT, taken: tuple[int, ...] = ()
+) -> list[tuple[int, int, float]]:
     """The nearest right entities of all left ones."""
     left, right = case.sides(SETTINGS)
     relations = align_relations(left, right, case.matches, SETTINGS).left
     asked = np.arange(case.left.entities, dtype=np.int32)
-    columns = nearest(left, right, case.matches.left, relations, asked, considered, faint)
+    free = ~np.isin(np.arange(case.right.entities), taken)
+    columns = nearest(left, right, case.matches.left, relations, asked, free, considered, faint)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -78,6 +81,15 @@ def test_the_nearest_are_those_with_most_support_at_a_discount(case: Case) -> No
         assert [score[two] for two in mine] == pytest.approx(best, rel=1e-4)
 
 
+@settings(deadline=None)
+@given(cases())
+def test_who_is_taken_takes_no_place(case: Case) -> None:
+    """The best are those of all that are free, however few are asked for."""
+    everyone, few = found(case, considered=10, taken=(0, 1)), found(case, 1, taken=(0, 1))
+    assert everyone == [row for row in found(case, considered=10) if row[1] not in (0, 1)]
+    assert {one for one, _, _ in few} == {one for one, _, _ in everyone}
+
+
 def test_the_lower_id_wins_a_tie() -> None:
     # Of four right entities that are joined to the seed alike, none is better than the others.
     case = Case(Graph.of([(0, 0, 1)]), Graph.of([(n, 0, 4) for n in (3, 1, 2, 0)]), {(1, 4): 1.0})
@@ -85,7 +97,8 @@ def test_the_lower_id_wins_a_tie() -> None:
     left, right = case.sides(many)
     relations = align_relations(left, right, case.matches, many).left
     asked = np.zeros(1, dtype=np.int32)
-    _, two, support = nearest(left, right, case.matches.left, relations, asked, 2, 0.0)
+    free = np.ones(5, dtype=np.bool_)
+    _, two, support = nearest(left, right, case.matches.left, relations, asked, free, 2, 0.0)
     assert two.tolist() == [0, 1]
     assert support[0] == support[1]
 

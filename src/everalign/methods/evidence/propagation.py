@@ -24,6 +24,8 @@ from everalign.parallel import in_parts
 
 PART = 1024  # entities looked at in one go
 
+Mask = NDArray[np.bool_]
+
 
 @compiled()
 def piece_weight(p: float, there: float, back: float, pinned: float, pinned2: float) -> float:
@@ -37,17 +39,18 @@ def nearest(
     matches: Matches,
     relations: Inclusion,
     asked: IntArray,
+    free: Mask,
     considered: int,
     faint: float,
 ) -> tuple[IntArray, IntArray, Floats]:
-    """The pairs of each asked left entity with the few right ones that it has most support for,
-    and that support. Pieces lighter than `faint` are not worth their cost here."""
+    """The pairs of each asked left entity with the few free right ones that it has most support
+    for, and that support. Pieces lighter than `faint` are not worth their cost here."""
 
     def part(first: int, end: int) -> tuple[IntArray, IntArray, Floats]:
-        return _gather(left, right, matches, relations, asked[first:end], considered, faint)
+        asked_now = asked[first:end]
+        return _gather(left, right, matches, relations, asked_now, free, considered, faint)
 
-    nothing = _gather(left, right, matches, relations, asked[:0], considered, faint)
-    found = [nothing, *in_parts(part, len(asked), PART)]
+    found = [part(0, 0), *in_parts(part, len(asked), PART)]
     one, two, support = (np.concatenate(column) for column in zip(*found, strict=True))
     return one, two, support
 
@@ -59,6 +62,7 @@ def _gather(
     matches: Matches,
     relations: Inclusion,
     asked: IntArray,
+    free: Mask,
     considered: int,
     faint: float,
 ) -> tuple[IntArray, IntArray, Floats]:
@@ -90,6 +94,8 @@ def _gather(
                         if weight >= faint:
                             for k in range(group, end):
                                 x2 = right.other[k]
+                                if not free[x2]:
+                                    continue
                                 if support[x2] == 0:
                                     touched[reached] = x2
                                     reached += 1

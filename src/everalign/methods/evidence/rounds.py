@@ -25,6 +25,8 @@ from everalign.methods.evidence.support import look
 from everalign.methods.evidence.touched import Mask, Touched
 from everalign.methods.evidence.world import Beliefs, World, matches_in
 
+Nearest = tuple[IntArray, IntArray, Floats]  # entity, counterpart, support
+
 HOPELESS = 0.01  # probability under which a candidate that is not found again is forgotten
 
 
@@ -36,21 +38,11 @@ def plain_round(world: World, beliefs: Beliefs) -> Beliefs:
     """
     matches = matches_in(world, beliefs)
     relations = align_relations(world.left, world.right, matches, world.settings)
-    free_left, free_right = (np.flatnonzero(side).astype(np.int32) for side in world.free)
-    faint = world.settings.faint
-    left = _two_best(
-        *nearest(world.left, world.right, matches.left, relations.left, free_left, 2, faint),
-        world.sizes[0],
-    )
-    right = _two_best(
-        *nearest(world.right, world.left, matches.right, relations.right, free_right, 2, faint),
-        world.sizes[1],
-    )
+    of_left, of_right = _nearest_of_both(world, matches, relations, *world.free, considered=2)
+    left, right = _two_best(*of_left, world.sizes[0]), _two_best(*of_right, world.sizes[1])
     one = np.flatnonzero(left.best != NOBODY)
     one = one[right.best[left.best[one]] == one]
     two = left.best[one]
-    free = world.free[1][two]
-    one, two = one[free], two[free]
     support, rivals = left.support[one], left.second[one] ** 2 + right.second[two] ** 2
     probability = -np.expm1(-support) * support**2 / (support**2 + rivals)
     return Beliefs.of(one, two, probability.astype(np.float32), world.sizes)
@@ -140,15 +132,28 @@ def candidates(
     world: World, matches: Both, relations: Relations, left_asked: Mask, right_asked: Mask
 ) -> Table:
     """The pairs of each of these entities with the few that it has most support for."""
-    s = world.settings
-    lefts, rights = (np.flatnonzero(x).astype(np.int32) for x in (left_asked, right_asked))
-    left, right, _ = nearest(
-        world.left, world.right, matches.left, relations.left, lefts, s.considered, s.faint
-    )
-    right2, left2, _ = nearest(
-        world.right, world.left, matches.right, relations.right, rights, s.considered, s.faint
+    (left, right, _), (right2, left2, _) = _nearest_of_both(
+        world, matches, relations, left_asked, right_asked, world.settings.considered
     )
     return world.among_free(np.concatenate([left, left2]), np.concatenate([right, right2]))
+
+
+def _nearest_of_both(
+    world: World,
+    matches: Both,
+    relations: Relations,
+    left_asked: Mask,
+    right_asked: Mask,
+    considered: int,
+) -> tuple[Nearest, Nearest]:
+    """What is nearest to the asked left, and to the asked right entities."""
+    lefts, rights = (np.flatnonzero(x).astype(np.int32) for x in (left_asked, right_asked))
+    left, right, faint = world.left, world.right, world.settings.faint
+    free_left, free_right = world.free
+    return (
+        nearest(left, right, matches.left, relations.left, lefts, free_right, considered, faint),
+        nearest(right, left, matches.right, relations.right, rights, free_left, considered, faint),
+    )
 
 
 def judged(scene: Scene, judge: Judge, labels: Labels | None = None) -> Beliefs:
