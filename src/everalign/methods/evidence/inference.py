@@ -44,6 +44,7 @@ FEW = 60  # hidden links, under which there is too little to learn from
 PLENTY = 500  # hidden links, from which on they are all that is learned from
 SURE = 0.9  # probability from which a pair is taken for a lesson where they are not plenty
 GROWING = 1.02  # by which factor a plain round has to find more for another one to follow
+LEAST_LINK = 0.1  # confidence under which a pair becomes no link, however little there is to find
 UNTAUGHT = 0.5  # what a plain probability is worth that no known link has been held against
 ABSENCE = Size(trees=60, leaves=8, folds=0)
 
@@ -223,4 +224,5 @@ def verdict(
     share = shares(table, knowledge.absence, p, groups, world.free, lore.empty)
     sure = confidence(table, p, knowledge.absence, share, groups)
     links = expected_links(share, groups, world.free)
-    return Verdict(sure, threshold(sure[one_to_one(table, sure)], links))
+    best = threshold(sure[one_to_one(table, sure)], links)
+    return Verdict(sure, max(LEAST_LINK, best))

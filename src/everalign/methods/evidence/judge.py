@@ -18,7 +18,6 @@ PART = 20_000  # rows judged in one go
 PARAMETERS = {
     "objective": "binary",
     "learning_rate": 0.1,
-    "min_child_samples": 20,
     "force_row_wise": True,
     "deterministic": True,
     "num_threads": 1,  # one thread per model: several models are learned side by side
@@ -90,8 +89,12 @@ def _learn(lesson: Lesson, size: Size, without: int, seed: int) -> bytes:
         weight=lesson.weight[rows],
         params={"verbosity": -1, "num_threads": 1},
     )
-    model = lightgbm.train(
-        {**PARAMETERS, "num_leaves": size.leaves, "seed": seed}, data, num_boost_round=size.trees
-    )
+    parameters = {
+        **PARAMETERS,
+        "num_leaves": size.leaves,
+        "min_child_samples": max(1, min(20, np.count_nonzero(lesson.label[rows]) // 5)),
+        "seed": seed,
+    }
+    model = lightgbm.train(parameters, data, num_boost_round=size.trees)
     text: str = model.model_to_string()
     return text.encode()

@@ -55,7 +55,8 @@ class Evidence:
         if before.lore is None:
             self._study(problem, None, progress)
         elif problem.full or self._memory.growth > self.settings.renewal:
-            self._study(problem, before.lore.hidden.regrown(self._memory.sizes), progress)
+            hidden = before.lore.hidden.likely(self.settings.soft)
+            self._study(problem, hidden.regrown(self._memory.sizes), progress)
         else:
             world = self._world(problem)
             touched = by_new_edges(problem.left, problem.right, before.triples)

@@ -91,7 +91,7 @@ def _gather(
                     if pins > 0:
                         there, back = included(relations, d, right.relation[group] ^ 1)
                         weight = piece_weight(p, there, back, pinned, pins)
-                        if weight >= faint:
+                        if weight >= faint and weight > 0:
                             for k in range(group, end):
                                 x2 = right.other[k]
                                 if not free[x2]:

@@ -101,12 +101,18 @@ def _inclusion(
     return Inclusion(
         start,
         two,
-        ((seen + base) / (could_one[one] + s.doubt)).astype(np.float32),
-        ((seen + base) / (could_two[two] + s.doubt)).astype(np.float32),
+        _share(seen, could_one[one], s),
+        _share(seen, could_two[two], s),
         seen.astype(np.float32),
         (base / (could_one + s.doubt)).astype(np.float32),
         (base / (could_two + s.doubt)).astype(np.float32),
     )
+
+
+def _share(seen: NDArray[np.float64], could: NDArray[np.float64], s: EvidenceSettings) -> Floats:
+    """What is seen may be more than could be: an entity can have several likely matches."""
+    above = np.minimum(seen, could) + s.prior * s.doubt
+    return (above / (could + s.doubt)).astype(np.float32)
 
 
 def _could_be_seen(side: Side, matches: Matches, relations: int) -> NDArray[np.float64]:

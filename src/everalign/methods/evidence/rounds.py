@@ -21,7 +21,7 @@ from everalign.methods.evidence.matches import Both
 from everalign.methods.evidence.propagation import nearest
 from everalign.methods.evidence.relations import Relations, align_relations
 from everalign.methods.evidence.side import Floats
-from everalign.methods.evidence.support import look
+from everalign.methods.evidence.support import LOOKS, look
 from everalign.methods.evidence.touched import Mask, Touched
 from everalign.methods.evidence.world import Beliefs, World, matches_in
 
@@ -123,7 +123,8 @@ def renewed(
     at = old.table.find(table.left, table.right)
     rows = np.flatnonzero(touched.rows(table) | (at < 0))
     fresh = look(world.left, world.right, matches, relations, table.left[rows], table.right[rows])
-    seen = old.seen[0][at], old.seen[1][at]
+    left, right = (np.concatenate([seen, np.zeros((1, LOOKS), np.float32)]) for seen in old.seen)
+    seen = left[at], right[at]
     seen[0][rows], seen[1][rows] = fresh
     return Scene(world, table, seen, beliefs.about(table))
 
