@@ -70,6 +70,9 @@ def quality_table() -> Table:
         if one_round:
             table.append(["", "ContEA, without the second round", *over_snapshots(one_round)])
         table.append(["", "**evidence**", *over_snapshots(f1_of(f"evidence_{dataset}.json"))])
+        combined = f1_of(f"combined_{dataset}.json")
+        if combined:
+            table.append(["", "combined", *over_snapshots(combined)])
     return table
 
 

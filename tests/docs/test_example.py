@@ -230,6 +230,14 @@ def test_the_page_states_pins_and_inclusions(worked: list[Example]) -> None:
     assert f"= {second.inclusion(*borders)[0]:.3f}." in text
 
 
+def test_the_page_states_supports_of_the_first_round(worked: list[Example]) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for pair in PLACES.items():
+        support, rival, _ = supports(worked[0], *pair)
+        assert f"{support:.3f}" in text
+        assert f"{rival:.3f}" in text or rival == 0
+
+
 @pytest.mark.parametrize("command", ["explain places.state Sweden", "relations places.state"])
 def test_the_readme_shows_what_the_commands_print(
     aligner: Aligner, everalign: Run, command: str
