@@ -9,6 +9,7 @@ import click
 
 from everalign.cli.alignment import evaluate, history, init, links, status, update
 from everalign.cli.benchmarks import bench, demo, methods, sample
+from everalign.cli.datasets import datasets
 from everalign.cli.explaining import explain, relations
 from everalign.errors import EverAlignError
 
@@ -31,7 +32,7 @@ def everalign() -> None:
 
 
 ON_ONE_ALIGNMENT = (init, update, links, explain, relations, status, history, evaluate)
-for command in (*ON_ONE_ALIGNMENT, methods, bench, sample, demo):
+for command in (*ON_ONE_ALIGNMENT, methods, bench, sample, datasets, demo):
     everalign.add_command(command)
 
 
