@@ -82,13 +82,14 @@ def build(
     Snapshot 0 is drawn around links between entities with enough triples, unless --base-left
     and --base-right give it.
     """
-    from everalign import datasets
+    from everalign.datasets import BuildConfig, Sources, statistics
+    from everalign.datasets import build as build_dataset
 
-    sources = datasets.Sources(left, right, links, base_left, base_right)
-    config = datasets.BuildConfig(snapshots, growth, seed, base_links, min_triples)
+    sources = Sources(left, right, links, base_left, base_right)
+    config = BuildConfig(snapshots, growth, seed, base_links, min_triples)
     with Bar() as bar:
-        built = datasets.build(sources, out, config, bar)
-        rows = datasets.statistics(out, bar)
+        built = build_dataset(sources, out, config, bar)
+        rows = statistics(out, bar)
     _say_left_out(built)
     _print_statistics(rows)
     click.echo(f"{out}: {snapshots} snapshots; try: everalign bench {out}")
