@@ -10,28 +10,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import matplotlib
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from everalign.figures import BLUE, GREEN, GREY, ORANGE, line, save, with_legend
 from tables import DATASETS, SNAPSHOTS, f1_of, published, rows
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
-STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "everalign",
-    "font.size": 10,
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": "#dddddd",
-    "lines.linewidth": 2,
-    "lines.marker": "o",
-    "lines.markersize": 5,
-}
-# Colours that people who see few of them can tell apart, and that print well.
-BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#777777"
 COLOUR_OF = dict(zip(DATASETS, (BLUE, ORANGE, GREEN), strict=True))
 
 
@@ -44,11 +29,8 @@ def main() -> None:
 def draw_all(directory: Path) -> None:
     """Write every figure into the directory."""
     directory.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE):
-        for name, draw in DRAWN.items():
-            # The date and the version of matplotlib would make each file a new one.
-            metadata = {"Date": None, "Creator": None}
-            draw().savefig(directory / f"{name}.svg", metadata=metadata)
+    for name, draw in DRAWN.items():
+        save(draw, directory / f"{name}.svg")
 
 
 def f1_figure() -> Figure:
@@ -98,18 +80,6 @@ def scale_figure() -> Figure:
     memory.set(title="Memory of a fit", ylabel="MB", **labels)
     with_legend(memory)
     return figure
-
-
-def line(panel: Axes, points: dict[int, float], colour: str, label: str) -> None:
-    """A line through the points, from left to right; nothing where there are none."""
-    if points:
-        x, y = zip(*sorted(points.items()), strict=True)
-        panel.plot(x, y, color=colour, label=label)
-
-
-def with_legend(panel: Axes) -> None:
-    if panel.lines:
-        panel.legend(frameon=False)
 
 
 DRAWN: dict[str, Callable[[], Figure]] = {

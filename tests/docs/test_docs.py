@@ -87,9 +87,13 @@ def parse(arguments: Command) -> None:
     """Let click take the arguments apart, as it would before it runs the command."""
     with suppress(click.exceptions.Exit):  # --help and --version end here
         context = everalign.make_context("everalign", list(arguments))
-        name, command, rest = everalign.resolve_command(context, list(arguments))
-        assert command is not None
-        command.make_context(name, rest, parent=context)
+        command: click.Command = everalign
+        rest = list(arguments)
+        while isinstance(command, click.Group):
+            name, found, rest = command.resolve_command(context, rest)
+            assert found is not None
+            command = found
+            context = command.make_context(name, list(rest), parent=context)
 
 
 @each_page
@@ -125,7 +129,11 @@ def test_commands_in_the_text_exist(page: Path) -> None:
         if name.startswith("-") or name.isupper():  # `everalign --help`, `everalign COMMAND`
             continue
         assert name in everalign.commands, text
-        known = {option for entry in everalign.commands[name].params for option in entry.opts}
+        command = everalign.commands[name]
+        if isinstance(command, click.Group) and rest:
+            assert rest[0] in command.commands, text
+            command = command.commands[rest[0]]
+        known = {option for entry in command.params for option in entry.opts}
         options = {word.partition("=")[0] for word in rest if word.startswith("-")}
         assert options <= known | {"-h", "--help"}, text
 

@@ -9,7 +9,9 @@ import click
 
 from everalign.cli.alignment import evaluate, history, init, links, status, update
 from everalign.cli.benchmarks import bench, demo, methods, sample
+from everalign.cli.datasets import datasets
 from everalign.cli.explaining import explain, relations
+from everalign.cli.figures import plot
 from everalign.errors import EverAlignError
 
 EPILOG = """\b
@@ -31,7 +33,7 @@ def everalign() -> None:
 
 
 ON_ONE_ALIGNMENT = (init, update, links, explain, relations, status, history, evaluate)
-for command in (*ON_ONE_ALIGNMENT, methods, bench, sample, demo):
+for command in (*ON_ONE_ALIGNMENT, methods, bench, plot, sample, datasets, demo):
     everalign.add_command(command)
 
 

@@ -69,8 +69,13 @@ def intern(triples: Iterable[tuple[str, str, str]], entities: Names, relations: 
     [[0, 0, 1], [2, 0, 3]]
     """
     entity, relation = entities.id, relations.id
-    ids = [(entity(head), relation(link), entity(tail)) for head, link, tail in triples]
-    return np.array(ids, dtype=np.int32).reshape(-1, 3)
+    # One number after the other, so that no list of them is ever held.
+    ids = (
+        number
+        for head, link, tail in triples
+        for number in (entity(head), relation(link), entity(tail))
+    )
+    return np.fromiter(ids, dtype=np.int32).reshape(-1, 3)
 
 
 def _graph(rows: IntArray) -> Graph:

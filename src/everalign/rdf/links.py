@@ -36,14 +36,16 @@ def read_links(path: str | Path) -> list[LinkLine]:
     [LinkLine(left='Ada', right='Q7259', line=1), LinkLine(left='Charles', right='Q46633', line=2)]
     """
     links: dict[tuple[str, str], LinkLine] = {}
-    for link in _link_lines(Path(path)):
+    for link in iterate_links(path):
         links.setdefault((link.left, link.right), link)
     if not links:
         raise InputError("has no links", path=path)
     return list(links.values())
 
 
-def _link_lines(path: Path) -> Iterator[LinkLine]:
+def iterate_links(path: str | Path) -> Iterator[LinkLine]:
+    """The links of a file one by one, also those that stand there twice; none are held."""
+    path = Path(path)
     file_format, blocks = opened(path)
     in_line = _same_as if file_format is Format.N_TRIPLES else _pair
     for block in blocks:

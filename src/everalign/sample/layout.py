@@ -1,23 +1,17 @@
 """A sample as files, in the layout of the continual alignment datasets.
 
-    README
-    names_1.tsv names_2.tsv                                  entity, label
-    base/triples_1 triples_2                                 head, relation, tail
-    base/train_links valid_links test_links                  left, right
-    batchN/new_triples_1 new_triples_2                       what snapshot N adds
-    batchN/all_test_links new_test_links                     the test links at snapshot N
-
-The columns are separated by tabs.
+README
+names_1.tsv, names_2.tsv       entity, label
+base/, batchN/                 as `everalign.rdf.layout` has it
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from everalign.errors import InputError
 from everalign.progress import Progress, silent
+from everalign.rdf import NewDataset, write_rows
 from everalign.sample.config import SampleConfig
 from everalign.sample.generate import Sample
 
@@ -32,38 +26,16 @@ def write_sample(sample: Sample, directory: str | Path, progress: Progress = sil
     ...     sorted(path.name for path in Path(directory).iterdir())
     ['README', 'base', 'batch1', 'names_1.tsv', 'names_2.tsv']
     """
-    directory = Path(directory)
-    if directory.exists() and any(directory.iterdir()):
-        raise InputError("is not empty: a sample needs a directory of its own", path=directory)
-    _write_base(sample, directory / "base")
-    for snapshot in range(1, sample.config.snapshots):
-        progress("writing snapshots", snapshot, sample.config.snapshots)
-        _write_batch(sample, snapshot, directory / f"batch{snapshot}")
-    _write_rows(directory / "names_1.tsv", sample.left_labels())
-    _write_rows(directory / "names_2.tsv", sample.right_labels())
-    (directory / "README").write_text(_readme(sample.config), encoding="utf-8", newline="\n")
-
-
-def _write_base(sample: Sample, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    _write_rows(directory / "triples_1", sample.left(0))
-    _write_rows(directory / "triples_2", sample.right(0))
-    _write_rows(directory / "train_links", sample.seeds)
-    _write_rows(directory / "valid_links", sample.valid)
-    _write_rows(directory / "test_links", sample.gold(0))
-
-
-def _write_batch(sample: Sample, snapshot: int, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    _write_rows(directory / "new_triples_1", sample.left(snapshot))
-    _write_rows(directory / "new_triples_2", sample.right(snapshot))
-    _write_rows(directory / "all_test_links", sample.gold(snapshot))
-    _write_rows(directory / "new_test_links", sample.new_gold(snapshot))
-
-
-def _write_rows(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines("\t".join(row) + "\n" for row in rows)
+    with NewDataset.begun(directory) as dataset:
+        links = sample.seeds, sample.valid, sample.gold(0)
+        dataset.write_base(sample.left(0), sample.right(0), *links)
+        for t in range(1, sample.config.snapshots):
+            progress("writing snapshots", t, sample.config.snapshots)
+            links_at_t = sample.gold(t), sample.new_gold(t)
+            dataset.write_batch(t, sample.left(t), sample.right(t), *links_at_t)
+        write_rows(dataset.directory / "names_1.tsv", sample.left_labels())
+        write_rows(dataset.directory / "names_2.tsv", sample.right_labels())
+        dataset.write_readme(_readme(sample.config))
 
 
 def _readme(config: SampleConfig) -> str:
