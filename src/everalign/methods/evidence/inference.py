@@ -19,6 +19,7 @@ from everalign.methods.evidence.labels import Labels
 from everalign.methods.evidence.rounds import (
     Scene,
     judged,
+    judged_again,
     learn,
     plain_round,
     renewed,
@@ -123,9 +124,11 @@ def study(
             if not labels.teach(view.table):
                 return None
             judge = learn(view, labels, Size(s.trees, s.leaves, s.folds), seed)
-        before, beliefs = beliefs, judged(view, judge, labels)
+            before, beliefs = beliefs, judged(view, judge, labels)
+        else:
+            before, beliefs = beliefs, judged_again(view, judge, labels)
         view = renewed(view, world, beliefs, by_changed_beliefs(world, before, beliefs))
-    beliefs = judged(view, judge, labels)
+    beliefs = judged_again(view, judge, labels)
     absence = learn_absence(view, labels, beliefs.probability, ABSENCE, seed)
     return Lore(judge, absence, _emptiness(view, labels, pairs), beliefs), view
 
@@ -195,7 +198,7 @@ def conclude(
     for number in range(max(1, rounds)):
         progress("concluding", number, rounds)
         view = renewed(view, world, beliefs, touched)
-        before, beliefs = beliefs, judged(view, lore.judge)
+        before, beliefs = beliefs, judged_again(view, lore.judge)
         touched = by_changed_beliefs(world, before, beliefs)
     return Knowledge.of(beliefs, view.seen, lore.absence.weigh(view.features()))
 

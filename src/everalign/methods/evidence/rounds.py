@@ -68,12 +68,16 @@ def _two_best(one: IntArray, two: IntArray, support: Floats, entities: int) -> _
 
 @dataclass(frozen=True)
 class Scene:
-    """All candidates under the present matches, after a closer look."""
+    """All candidates under the present matches, after a closer look.
+
+    `before` is what was believed of them, `fresh` are the rows that were looked at just now.
+    """
 
     world: World
     table: Table
     seen: tuple[Floats, Floats]
     before: Floats
+    fresh: NDArray[np.int64]
 
     def features(self, rows: NDArray[np.int64] | None = None) -> Floats:
         """What the judge weighs of some candidates, or of all."""
@@ -88,7 +92,8 @@ class Scene:
         """The same scene as if some candidates did not exist."""
         keep = ~rows
         seen = self.seen[0][keep], self.seen[1][keep]
-        return Scene(self.world, self.table.only(keep), seen, self.before[keep])
+        fresh = np.arange(np.count_nonzero(keep))
+        return Scene(self.world, self.table.only(keep), seen, self.before[keep], fresh)
 
 
 def scene(world: World, beliefs: Beliefs) -> Scene:
@@ -97,7 +102,7 @@ def scene(world: World, beliefs: Beliefs) -> Scene:
     relations = align_relations(world.left, world.right, matches, world.settings)
     table = candidates(world, matches, relations, *world.free)
     seen = look(world.left, world.right, matches, relations, table.left, table.right)
-    return Scene(world, table, seen, beliefs.about(table))
+    return Scene(world, table, seen, beliefs.about(table), np.arange(len(table.left)))
 
 
 def renewed(
@@ -126,7 +131,7 @@ def renewed(
     left, right = (np.concatenate([seen, np.zeros((1, LOOKS), np.float32)]) for seen in old.seen)
     seen = left[at], right[at]
     seen[0][rows], seen[1][rows] = fresh
-    return Scene(world, table, seen, beliefs.about(table))
+    return Scene(world, table, seen, beliefs.about(table), rows)
 
 
 def candidates(
@@ -159,10 +164,22 @@ def _nearest_of_both(
 
 def judged(scene: Scene, judge: Judge, labels: Labels | None = None) -> Beliefs:
     """What the judge thinks of every candidate; where it learned from one, not having seen it."""
-    rows = scene.features()
+    return Beliefs(scene.table, _weighed(scene, judge, labels, np.arange(len(scene.before))))
+
+
+def judged_again(scene: Scene, judge: Judge, labels: Labels | None = None) -> Beliefs:
+    """The same by the judge of the round before, which need not repeat itself: only of what was
+    looked at just now."""
+    probability = scene.before.copy()
+    probability[scene.fresh] = _weighed(scene, judge, labels, scene.fresh)
+    return Beliefs(scene.table, probability)
+
+
+def _weighed(scene: Scene, judge: Judge, labels: Labels | None, rows: NDArray[np.int64]) -> Floats:
+    found = scene.features(rows)
     if labels is None:
-        return Beliefs(scene.table, judge.weigh(rows))
-    return Beliefs(scene.table, judge.weigh_learned(rows, labels.fold(scene.table)))
+        return judge.weigh(found)
+    return judge.weigh_learned(found, labels.fold(scene.table)[rows])
 
 
 def learn(scene: Scene, labels: Labels, size: Size, seed: int) -> Judge:

@@ -33,7 +33,7 @@ class EvidenceSettings:
 
     renewal: float = 0.1
     renewed_rounds: int = 2
-    change: float = 0.05
+    change: float = 0.1
     spreading_rounds: int = 3
 
     def __post_init__(self) -> None:

@@ -7,15 +7,14 @@ the pair's neighbours are looked at again, and so on until nothing changes or th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everalign.methods.evidence.inference import Knowledge, Lore
 from everalign.methods.evidence.relations import align_relations
-from everalign.methods.evidence.rounds import Scene, renewed
+from everalign.methods.evidence.rounds import Scene, judged_again, renewed
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.support import ALIKE, LOOKS, SUPPORT
 from everalign.methods.evidence.touched import Touched, by_changed_beliefs
-from everalign.methods.evidence.world import Beliefs, World, matches_in
+from everalign.methods.evidence.world import World, matches_in
 from everalign.progress import Progress
 
 
@@ -24,7 +23,8 @@ def spread(
 ) -> Knowledge:
     """What is known after the touched entities have got new edges."""
     beliefs = known.beliefs
-    view = Scene(world, beliefs.table, _seen(known), beliefs.probability)
+    nothing = np.empty(0, dtype=np.int64)
+    view = Scene(world, beliefs.table, _seen(known), beliefs.probability, nothing)
     matches = matches_in(world, beliefs)
     # A small delta changes no relation: one alignment serves all rounds.
     relations = align_relations(world.left, world.right, matches, world.settings)
@@ -35,30 +35,18 @@ def spread(
             break
         felt = felt.or_by(touched)
         view = renewed(view, world, beliefs, touched, relations)
-        before, beliefs = beliefs, _judged_again(view, lore, beliefs, touched)
+        before, beliefs = beliefs, judged_again(view, lore.judge)
         touched = by_changed_beliefs(world, before, beliefs)
     return Knowledge.of(beliefs, view.seen, _absence(view, lore, known, felt))
 
 
-def _judged_again(view: Scene, lore: Lore, beliefs: Beliefs, touched: Touched) -> Beliefs:
-    """Judge the pairs that were looked at; of the others the same is believed as before."""
-    rows = _looked_at(view, beliefs, touched)
-    probability = view.before.copy()
-    probability[rows] = lore.judge.weigh(view.features(rows))
-    return Beliefs(view.table, probability)
-
-
 def _absence(view: Scene, lore: Lore, known: Knowledge, felt: Touched) -> Floats:
-    rows = _looked_at(view, known.beliefs, felt)
+    """As known before, and anew for the pairs that were looked at in any round."""
     at = known.beliefs.table.find(view.table.left, view.table.right)
+    rows = np.flatnonzero(felt.rows(view.table) | (at < 0))
     absence = np.append(known.absence, np.float32(0))[at]
     absence[rows] = lore.absence.weigh(view.features(rows))
     return absence
-
-
-def _looked_at(view: Scene, beliefs: Beliefs, touched: Touched) -> NDArray[np.int64]:
-    new = beliefs.table.find(view.table.left, view.table.right) < 0
-    return np.flatnonzero(touched.rows(view.table) | new)
 
 
 def _seen(known: Knowledge) -> tuple[Floats, Floats]:

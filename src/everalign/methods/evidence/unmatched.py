@@ -21,6 +21,7 @@ from everalign.methods.evidence.rounds import Scene
 from everalign.methods.evidence.side import Floats
 
 STEPS = 50  # of expectation maximisation: it has converged long before
+CAUTION = 0.1  # the weight of a half against what expectation maximisation says
 LEAST, MOST = 0.02, 0.98  # a share is never taken for certain
 
 Shares = tuple[Floats, Floats]  # of entities with a counterpart, left and right
@@ -103,7 +104,8 @@ def _expectation_maximisation(absence: Floats, group: NDArray[np.int64], groups:
         present = share[group] * (1 - absence)
         present /= present + (1 - share[group]) * absence
         share = np.clip(np.bincount(group, present, minlength=groups) / size, LEAST, MOST)
-    return share.astype(np.float32)
+    # Where entities have few triples, the looks tell little, and the share ends near 0 or 1.
+    return ((1 - CAUTION) * share + CAUTION / 2).astype(np.float32)
 
 
 def confidence(
