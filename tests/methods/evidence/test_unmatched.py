@@ -52,15 +52,20 @@ def test_the_threshold_gives_the_best_expected_f1(sure: list[float], links: floa
     assert expected_f1(taken, links) == pytest.approx(best)
 
 
+def cautious(share: float) -> float:
+    """A tenth of the way to a half."""
+    return 0.9 * share + 0.05
+
+
 def test_the_shares_of_every_version_are_recovered() -> None:
     absence = np.concatenate([looks(2000, 0.8), looks(1000, 0.3)])
     groups = Groups.of(np.array([[2000, 2000], [3000, 3000]]))
     pairs = one_each(3000)
     left, right = shares(pairs, absence, np.ones_like(absence), groups, everyone(3000), 0.9)
-    assert left.tolist() == pytest.approx([0.8, 0.3], abs=0.02)
+    assert left.tolist() == pytest.approx([cautious(0.8), cautious(0.3)], abs=0.02)
     assert right.tolist() == left.tolist()
     links = expected_links((left, right), groups, everyone(3000))
-    assert links == pytest.approx(0.8 * 2000 + 0.3 * 1000, rel=0.02)
+    assert links == pytest.approx(cautious(0.8) * 2000 + cautious(0.3) * 1000, rel=0.02)
 
 
 def test_entities_with_a_trusted_link_do_not_count() -> None:
@@ -78,7 +83,7 @@ def test_an_entity_without_a_candidate_is_as_absent_as_it_is_told_to_be() -> Non
     ids = np.arange(600, dtype=np.int32)
     pairs = table_of(ids, ids, (1000, 1000))
     left, _ = shares(pairs, absence, np.ones_like(absence), nobody, everyone(1000), 0.98)
-    assert left.tolist() == pytest.approx([0.6], abs=0.02)
+    assert left.tolist() == pytest.approx([cautious(0.6)], abs=0.02)
 
 
 def test_the_best_candidate_speaks_for_its_entity() -> None:
@@ -91,7 +96,7 @@ def test_the_best_candidate_speaks_for_its_entity() -> None:
     left, right = shares(
         pairs, absence, probability, groups, (np.ones(100, bool), np.ones(200, bool)), 0.5
     )
-    assert left[0] < 0.05
+    assert left[0] == pytest.approx(cautious(0), abs=0.03)
     assert right[0] == pytest.approx(0.5, abs=0.05)
 
 
