@@ -108,3 +108,13 @@ def test_confidence_by_hand() -> None:
     present = 0.8 * 0.25 / (0.8 * 0.25 + 0.2 * 0.75)
     found = confidence(one_each(1), half, absence, share, groups)
     assert found.tolist() == pytest.approx([0.5 * present])
+
+
+def test_two_late_arrivals_get_the_mean_of_both_shares() -> None:
+    groups = Groups.of(np.array([[1, 1], [2, 2]]))
+    share = np.array([0.9, 0.5], dtype=np.float32), np.array([0.9, 0.2], dtype=np.float32)
+    pairs = table_of(np.array([0, 1]), np.array([1, 1]), (2, 2))
+    half = np.full(2, 0.5, dtype=np.float32)
+    odds = (1 * 0.25) ** 0.5
+    found = confidence(pairs, half, half, share, groups)
+    assert found.tolist() == pytest.approx([0.5 * 0.2, 0.5 * odds / (1 + odds)])

@@ -112,9 +112,22 @@ def confidence(
     table: Table, probability: Floats, absence: Floats, share: Shares, groups: Groups
 ) -> Floats:
     """The probability of a pair, given that its entities may have no counterpart at all."""
-    prior = np.minimum(share[0][groups.left[table.left]], share[1][groups.right[table.right]])
+    prior = _prior(share, groups.left[table.left], groups.right[table.right])
     present = prior * (1 - absence)
     return (probability * present / (present + (1 - prior) * absence)).astype(np.float32)
+
+
+def _prior(share: Shares, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
+    """The share that goes for a pair of entities of these groups.
+
+    Both sides tell of the same links, each in its way, so two late arrivals get the mean (of the
+    logarithms of odds). But a late arrival is rarely the counterpart of an entity that was there
+    from the beginning: for such a pair, the lesser share counts.
+    """
+    one, two = share[0][left], share[1][right]
+    odds = np.sqrt(one / (1 - one) * two / (1 - two))
+    late = (left > 0) & (right > 0)
+    return np.where(late, odds / (1 + odds), np.minimum(one, two))
 
 
 def expected_links(
