@@ -110,11 +110,10 @@ def test_confidence_by_hand() -> None:
     assert found.tolist() == pytest.approx([0.5 * present])
 
 
-def test_two_late_arrivals_get_the_mean_of_both_shares() -> None:
+def test_two_late_arrivals_get_the_greater_share() -> None:
     groups = Groups.of(np.array([[1, 1], [2, 2]]))
     share = np.array([0.9, 0.5], dtype=np.float32), np.array([0.9, 0.2], dtype=np.float32)
     pairs = table_of(np.array([0, 1]), np.array([1, 1]), (2, 2))
     half = np.full(2, 0.5, dtype=np.float32)
-    odds = (1 * 0.25) ** 0.5
     found = confidence(pairs, half, half, share, groups)
-    assert found.tolist() == pytest.approx([0.5 * 0.2, 0.5 * odds / (1 + odds)])
+    assert found.tolist() == pytest.approx([0.5 * 0.2, 0.5 * 0.5])

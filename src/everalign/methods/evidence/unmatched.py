@@ -120,14 +120,13 @@ def confidence(
 def _prior(share: Shares, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
     """The share that goes for a pair of entities of these groups.
 
-    Both sides tell of the same links, each in its way, so two late arrivals get the mean (of the
-    logarithms of odds). But a late arrival is rarely the counterpart of an entity that was there
-    from the beginning: for such a pair, the lesser share counts.
+    Both sides tell of the same links, and where entities have few triples, less than there is: so
+    two late arrivals get the greater share. But a late arrival is rarely the counterpart of an
+    entity that was there from the beginning: for such a pair, the lesser share counts.
     """
     one, two = share[0][left], share[1][right]
-    odds = np.sqrt(one / (1 - one) * two / (1 - two))
     late = (left > 0) & (right > 0)
-    return np.where(late, odds / (1 + odds), np.minimum(one, two))
+    return np.where(late, np.maximum(one, two), np.minimum(one, two))
 
 
 def expected_links(
