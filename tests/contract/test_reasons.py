@@ -14,7 +14,6 @@ from everalign.methods import Consideration, Explaining, Problem, make_method
 from everalign.progress import silent
 from everalign.sample import SampleConfig
 
-
 # Vectors, which are no pieces of evidence, can be all that speaks for a pair of theirs.
 ON_VECTORS_ALONE = {"combined"}
 
