@@ -12,6 +12,7 @@ from tests.methods.evidence.samples import NO_LINKS, found, grown
 from everalign.config import Config
 from everalign.matching import Candidates
 from everalign.methods import Explaining, Problem, make_method
+from everalign.methods.evidence.matches import Both
 from everalign.methods.evidence.relations import align_relations
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.support import SUPPORT, look
@@ -74,11 +75,11 @@ def test_support_is_the_same_with_the_sides_swapped(case: Case) -> None:
     s = EvidenceSettings(doubt=50.0)  # so much that inclusion stays low whatever the matches
     left, right = case.sides(s)
     relations = align_relations(left, right, case.matches, s)
-    swapped = align_relations(right, left, case.matches.turned(), s)
+    swapped = align_relations(right, left, Both(*reversed(case.matches)), s)
     pairs = np.indices(case.sizes, dtype=np.int32).reshape(2, -1)
     one, two = pairs[0].copy(), pairs[1].copy()
     there, _ = look(left, right, case.matches, relations, one, two)
-    back, _ = look(right, left, case.matches.turned(), swapped, two, one)
+    back, _ = look(right, left, Both(*reversed(case.matches)), swapped, two, one)
     assert there[:, SUPPORT].tolist() == pytest.approx(back[:, SUPPORT].tolist(), rel=1e-4)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO, TypeAlias
 
-from everalign.rdf.writing import _iri
+from everalign.rdf.writing import as_iri
 
 SUB_PROPERTY = "http://www.w3.org/2000/01/rdf-schema#subPropertyOf"
 EQUIVALENT = "http://www.w3.org/2002/07/owl#equivalentProperty"
@@ -49,4 +49,4 @@ def _lines(
 
 
 def _statement(subject: str, relation: str, target: str) -> bytes:
-    return f"<{_iri(subject)}> <{relation}> <{_iri(target)}> .\n".encode()
+    return f"<{as_iri(subject)}> <{relation}> <{as_iri(target)}> .\n".encode()

@@ -42,10 +42,10 @@ def _cell(name: str) -> str:
 
 
 def _nt_line(left: str, right: str, _score: float) -> str:
-    return f"<{_iri(left)}> <{SAME_AS}> <{_iri(right)}> .\n"
+    return f"<{as_iri(left)}> <{SAME_AS}> <{as_iri(right)}> .\n"
 
 
-def _iri(name: str) -> str:
+def as_iri(name: str) -> str:
     if not is_absolute_iri(name):
         raise InputError(f"{shortened(name)} is not an absolute IRI, so N-Triples cannot hold it")
     return name

@@ -25,10 +25,6 @@ class Both(NamedTuple):
     left: Matches
     right: Matches
 
-    def turned(self) -> Both:
-        """With the sides swapped."""
-        return Both(self.right, self.left)
-
 
 def matches_of(
     left: NDArray[np.integer],

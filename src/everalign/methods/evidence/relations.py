@@ -47,10 +47,6 @@ class Relations(NamedTuple):
     left: Inclusion
     right: Inclusion
 
-    def turned(self) -> Relations:
-        """With the sides swapped."""
-        return Relations(self.right, self.left)
-
 
 def align_relations(
     left: Side, right: Side, matches: Both, settings: EvidenceSettings
