@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from everalign.graph import unite
 from everalign.methods import Problem
-from everalign.methods.contea.encoder import Encoder
 from everalign.methods.contea.method import ContEA
 from everalign.methods.contea.settings import ContEASettings
-from everalign.methods.contea.stages import Chance, Training
+from everalign.methods.contea.stages import Training
+from everalign.methods.neural.chance import Chance
+from everalign.methods.neural.encoder import Encoder
+from everalign.methods.neural.training import learn_epoch, rmsprop
 from everalign.progress import silent
 from measuring import RESULTS, read_problems, software
 from yardstick import plain_epoch_seconds
@@ -63,15 +64,11 @@ def product_epoch_seconds(problem: Problem) -> float:
         graph.nodes, 2 * graph.relations, dim=settings.dim, depth=settings.depth,
         proxies=settings.proxies, generator=chance.torch,
     )  # fmt: skip
-    stage = Training(encoder, graph, settings, chance)
-    learner = torch.optim.RMSprop(stage.parameters(), lr=settings.learning_rate)
     pairs = problem.seeds.astype(np.int64) + np.array([0, problem.left.entities])
-    order = chance.numpy.permutation(len(pairs))
+    stage = Training(encoder, graph, pairs, settings, chance)
+    learner = rmsprop(stage, settings.learning_rate)
     started = time.perf_counter()
-    for first in range(0, len(pairs), settings.batch):
-        learner.zero_grad()
-        stage.loss(pairs[order[first : first + settings.batch]]).backward()  # type: ignore[no-untyped-call]
-        learner.step()
+    learn_epoch(stage, learner, chance.numpy)
     return time.perf_counter() - started
 
 

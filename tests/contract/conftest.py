@@ -8,7 +8,13 @@ from everalign.config import Config
 from everalign.methods import METHODS
 
 QUICK_CONTEA = {"dim": 8, "proxies": 4, "negatives": 64, "max_epochs": 4, "update_max_epochs": 2}
-QUICK = {"contea": QUICK_CONTEA, "combined": QUICK_CONTEA}
+QUICK_BASELINE = {"dim": 8, "max_epochs": 4, "validate_every": 2}
+QUICK_ENCODER = {**QUICK_BASELINE, "proxies": 4, "negatives": 64}
+QUICK = {
+    "contea": QUICK_CONTEA,
+    "combined": QUICK_CONTEA,
+    "dual-amn": QUICK_ENCODER,
+}
 
 
 @pytest.fixture(scope="module", params=METHODS)

@@ -13,8 +13,8 @@ from everalign.graph import Graph, unite  # noqa: E402
 from everalign.matching import Candidates  # noqa: E402
 from everalign.methods import Problem  # noqa: E402
 from everalign.methods.contea import ContEASettings  # noqa: E402
-from everalign.methods.contea.inductive import inductive_start  # noqa: E402
 from everalign.methods.contea.method import ContEA  # noqa: E402
+from everalign.methods.neural.growth import inductive_start  # noqa: E402
 from everalign.progress import silent  # noqa: E402
 
 SMALL = ContEASettings(dim=8, proxies=4, negatives=16, max_epochs=6, update_max_epochs=3)

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 
 import yardstick  # noqa: E402
 from everalign.graph import Graph, UnionGraph, unite  # noqa: E402
-from everalign.methods.contea.encoder import Encoder  # noqa: E402
-from everalign.methods.contea.losses import alignment_loss  # noqa: E402
+from everalign.methods.neural.encoder import Encoder  # noqa: E402
+from everalign.methods.neural.losses import alignment_loss  # noqa: E402
 
 
 def twin_graphs(seed: int = 0) -> tuple[Graph, Graph]:

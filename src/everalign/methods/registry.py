@@ -37,6 +37,21 @@ class Entry:
         return maker
 
 
+def _retraining(name: str, summary: str) -> Entry:
+    """A baseline that learns from nothing at every version."""
+    return Entry(name, f"{summary}; retrained", _baseline(name), extra="neural", rule="latest")
+
+
+def _inductive(name: str, summary: str) -> Entry:
+    """A baseline that learns once and then only embeds."""
+    return Entry(name, f"{summary}; learned once", _baseline(name), extra="neural")
+
+
+def _baseline(name: str) -> str:
+    module = name.replace("-", "_").replace("+", "_plus")
+    return f"everalign.methods.baselines.{module}:make"
+
+
 METHODS: dict[str, Entry] = {
     entry.name: entry
     for entry in [
@@ -61,6 +76,7 @@ METHODS: dict[str, Entry] = {
             rule="latest",
             calibrated=True,
         ),
+        _retraining("dual-amn", "dual attention, normalised hard negatives (WWW 2021)"),
     ]
 }
 

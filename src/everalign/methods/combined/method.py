@@ -60,5 +60,5 @@ class Combined:
         return replace(problem, seeds=trust.anchors, valid=trust.hidden)
 
     def _unit_vectors(self, problem: Problem) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        left, right = self._contea.vectors(problem)
-        return unit(left), unit(right)
+        left, right = np.split(unit(self._contea.vectors(problem)), [problem.left.entities])
+        return left, right

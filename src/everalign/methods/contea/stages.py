@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from everalign.graph import IntArray, UnionGraph
-from everalign.methods.contea.encoder import Encoder
 from everalign.methods.contea.losses import reconstruction_loss, trusted_loss
-from everalign.methods.contea.operators import Reach, neighbour_mean
 from everalign.methods.contea.settings import ContEASettings
-from everalign.methods.contea.training import Batch, Nodes
-
-
-class Chance:
-    """The two generators that every random choice of a fit or an update comes from."""
-
-    def __init__(self, *seed: int) -> None:
-        self.numpy = np.random.default_rng(seed)
-        self.torch = torch.Generator().manual_seed(int(self.numpy.integers(2**62)))
-
-    def dropout(self, x: Tensor, share: float) -> Tensor:
-        kept = torch.rand(x.shape, generator=self.torch) >= share
-        return x * kept / (1 - share)
+from everalign.methods.neural.chance import Chance
+from everalign.methods.neural.encoder import Encoder
+from everalign.methods.neural.operators import Reach, neighbour_mean
+from everalign.methods.neural.training import Batch, Nodes, shuffled
 
 
 class Training:
     """Everything learns: embeddings and both aggregators, from all seeds."""
 
     def __init__(
-        self, encoder: Encoder, graph: UnionGraph, settings: ContEASettings, chance: Chance
+        self,
+        encoder: Encoder,
+        graph: UnionGraph,
+        seeds: Nodes,
+        settings: ContEASettings,
+        chance: Chance,
     ) -> None:
         self.encoder, self.graph, self.settings, self.chance = encoder, graph, settings, chance
+        self.seeds = seeds
         self._reach = Reach.of(graph, np.arange(graph.nodes, dtype=np.int32))
 
     def parameters(self) -> list[nn.Parameter]:
@@ -42,7 +39,11 @@ class Training:
         vectors: Tensor = self.encoder(self.graph, nodes)
         return vectors
 
-    def loss(self, pairs: Nodes) -> Tensor:
+    def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
+        for pairs in shuffled(self.seeds, self.settings.batch, rng):
+            yield self._loss(pairs)
+
+    def _loss(self, pairs: Nodes) -> Tensor:
         s, nodes = self.settings, self.graph.nodes
         batch = Batch.of(pairs, self.chance.numpy.integers(0, nodes, min(s.negatives, nodes)))
         vectors = self.chance.dropout(self.vectors(batch.nodes), s.dropout)
@@ -65,12 +66,13 @@ class FineTuning:
         encoder: Encoder,
         graph: UnionGraph,
         new: IntArray,
+        replayed: Nodes,
         trusted: Nodes,
         settings: ContEASettings,
         chance: Chance,
     ) -> None:
         self.encoder, self.graph, self.settings, self.chance = encoder, graph, settings, chance
-        self.trusted = trusted
+        self.replayed, self.trusted = replayed, trusted
         self._new = torch.from_numpy(new).long()
         self._entity = encoder.entity.detach()
         self._fresh = nn.Parameter(self._entity[self._new].clone())
@@ -93,7 +95,11 @@ class FineTuning:
         """The table of embeddings, of which only the new rows learn."""
         return self._entity.index_copy(0, self._new, self._fresh)
 
-    def loss(self, pairs: Nodes) -> Tensor:
+    def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
+        for pairs in shuffled(self.replayed, self.settings.update_batch, rng):
+            yield self._loss(pairs)
+
+    def _loss(self, pairs: Nodes) -> Tensor:
         s, nodes = self.settings, self.graph.nodes
         others = self.chance.numpy.integers(0, nodes, min(s.negatives, nodes))
         batch = Batch.of(np.concatenate([pairs, self.trusted]), others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,33 +12,34 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from everalign.graph import IntArray
-from everalign.methods.contea.losses import alignment_loss
-from everalign.methods.contea.validation import Validation
+from everalign.methods.neural.losses import alignment_loss
+from everalign.methods.neural.validation import Validation
 from everalign.progress import Progress
 
 Nodes = NDArray[np.int64]
-DECAY = 0.9  # of RMSprop's mean square, and its epsilon: as in the framework of the authors
+DECAY = 0.9  # of RMSprop's mean square, and its epsilon: as in the framework of ContEA's authors
 EPSILON = 1e-7
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to train, how long, and how often to look at the validation pairs."""
+    """How long to train, and how often to look at the validation pairs."""
 
-    batch: int
-    learning_rate: float
     max_epochs: int
     validate_every: int
     patience: int
 
 
 class Stage(Protocol):
-    """What is learned in a stage of ContEA's life, and from which loss."""
+    """What is learned in a stage of a method's life, and from which losses."""
 
-    def parameters(self) -> list[nn.Parameter]: ...
+    def parameters(self) -> Iterable[nn.Parameter]: ...
 
-    def loss(self, pairs: Nodes) -> Tensor:
-        """The loss of a batch of seed pairs."""
+    def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
+        """The losses of one epoch, batch by batch.
+
+        Each is learned from before the next one is computed.
+        """
         ...
 
     def vectors(self, nodes: IntArray) -> Tensor:
@@ -77,25 +79,30 @@ class Batch:
         )
 
 
+def shuffled(rows: Nodes, size: int, rng: np.random.Generator) -> Iterator[Nodes]:
+    """All rows in random order, `size` at a time; one empty batch if there are none."""
+    order = rng.permutation(len(rows))
+    for first in range(0, max(len(rows), 1), size):
+        yield rows[order[first : first + size]]
+
+
+def rmsprop(stage: Stage, learning_rate: float) -> torch.optim.Optimizer:
+    """The optimiser of Dual-AMN and ContEA."""
+    return torch.optim.RMSprop(stage.parameters(), lr=learning_rate, alpha=DECAY, eps=EPSILON)
+
+
 def train(
     stage: Stage,
-    pairs: Nodes,
+    learner: torch.optim.Optimizer,
     validation: Validation,
     schedule: Schedule,
     rng: np.random.Generator,
     progress: Progress,
 ) -> None:
     """Train until validation stops improving, and go back to the best point."""
-    learner = torch.optim.RMSprop(
-        stage.parameters(), lr=schedule.learning_rate, alpha=DECAY, eps=EPSILON
-    )
     best, score, worse = _copy(stage), _validate(stage, validation), 0
     for epoch in range(1, schedule.max_epochs + 1):
-        order = rng.permutation(len(pairs))
-        for first in range(0, max(len(pairs), 1), schedule.batch):
-            learner.zero_grad()
-            stage.loss(pairs[order[first : first + schedule.batch]]).backward()  # type: ignore[no-untyped-call]
-            learner.step()
+        learn_epoch(stage, learner, rng)
         if epoch % schedule.validate_every == 0 or epoch == schedule.max_epochs:
             now = _validate(stage, validation)
             worse = 0 if now > score else worse + 1
@@ -106,6 +113,14 @@ def train(
             break
     for parameter, value in zip(stage.parameters(), best, strict=True):
         parameter.data.copy_(value)
+
+
+def learn_epoch(stage: Stage, learner: torch.optim.Optimizer, rng: np.random.Generator) -> None:
+    """Learn from each batch once."""
+    for loss in stage.losses(rng):
+        learner.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        learner.step()
 
 
 def _validate(stage: Stage, validation: Validation) -> float:

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from everalign.graph import IntArray, UnionGraph
-from everalign.methods.contea.operators import Reach, member_mean, neighbour_mean, reflect
+from everalign.methods.neural.operators import Reach, member_mean, neighbour_mean, reflect
 
 BRANCHES = ("entity", "relation")
+CHUNK = 16384  # nodes that pass the cross-graph layer at a time
 
 
 class Encoder(nn.Module):
@@ -91,6 +92,16 @@ class Encoder(nn.Module):
     def forward(self, graph: UnionGraph, nodes: IntArray) -> Tensor:
         """The vectors of some nodes."""
         return self.cross(self.views(graph, nodes))
+
+    def all_vectors(self, graph: UnionGraph) -> Tensor:
+        """The vectors of all nodes, without gradients and without large intermediate results."""
+        out = torch.empty((graph.nodes, self.width))
+        with torch.no_grad():
+            views = self.views(graph, np.arange(graph.nodes, dtype=np.int32))
+            for first in range(0, graph.nodes, CHUNK):
+                part = slice(first, first + CHUNK)
+                out[part] = self.cross([view[part] for view in views])
+        return out
 
     def _reaches(self, graph: UnionGraph, nodes: IntArray) -> list[Reach]:
         """The nodes that each layer needs, the wanted ones first."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from everalign.methods.contea.training import Nodes
+from everalign.methods.neural.training import Nodes
 from everalign.methods.protocol import Problem
 
 

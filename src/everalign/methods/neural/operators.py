@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from everalign.graph import IntArray, UnionGraph
-from everalign.methods.contea import kernels
+from everalign.methods.neural import kernels
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What neural methods share: encoder, kernels, losses, training, growth. Needs PyTorch."""
