@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from everalign.evaluation.protocol import software
 from everalign.graph import unite
 from everalign.methods import Problem
 from everalign.methods.contea.method import ContEA
@@ -26,7 +27,7 @@ from everalign.methods.neural.chance import Chance
 from everalign.methods.neural.encoder import Encoder
 from everalign.methods.neural.training import learn_epoch, rmsprop
 from everalign.progress import silent
-from measuring import RESULTS, read_problems, software
+from measuring import RESULTS, read_problems
 from yardstick import plain_epoch_seconds
 
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import platform
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
@@ -27,6 +24,7 @@ from everalign.cli.alignment import configuration
 from everalign.config import Config
 from everalign.evaluation.disguise import DisguisedDataset, Pairs
 from everalign.evaluation.metrics import calibration_error, score
+from everalign.evaluation.protocol import software
 from everalign.graph import Graph, IntArray, Vocabulary, take_links, take_triples
 from everalign.matching import Candidates
 from everalign.methods import Method, Problem, entry_of, make_method
@@ -37,7 +35,6 @@ from everalign.sample import SampleConfig, generate
 Row: TypeAlias = dict[str, Any]
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("everalign", "lightgbm", "numba", "numpy", "torch")
 
 
 class GrowingGraphs:
@@ -247,9 +244,3 @@ def results_of(arguments: argparse.Namespace) -> Results:
     config = config_of(arguments)
     about = {"method": config.method, "seed": config.seed, "config": asdict(config)}
     return Results(arguments.json, about | {"software": software()})
-
-
-def software() -> Row:
-    """What a measurement was run with."""
-    versions = {package: version(package) for package in PACKAGES}
-    return {"python": platform.python_version(), "cores": os.cpu_count(), **versions}

@@ -13,6 +13,7 @@ import evidence_robust
 import measuring
 import tables
 from everalign.config import Config
+from everalign.evaluation.protocol import software
 from everalign.matching import Candidates
 from evidence_delta import hold_back
 from measuring import Given, GrowingGraphs, Results, Row
@@ -80,7 +81,7 @@ def test_a_method_without_probabilities_has_no_calibration_error() -> None:
 
 def test_a_child_is_a_process_of_its_own_and_tells_its_memory() -> None:
     own = np.ones(300 * 2**20, dtype=np.int8)
-    small = measuring.in_child(measuring.software)
+    small = measuring.in_child(software)
     assert small["peak_rss_mb"] < measuring.memory_mb("VmHWM") - 200
     assert small["process_seconds"] >= 0
     assert own.sum() == len(own)

@@ -104,7 +104,7 @@ class Benchmark:
             "config": asdict(settled(self.config)),
             "content": _digest(dataset),
             "first": self.first,
-            "software": _software(),
+            "software": software(),
         }
 
 
@@ -161,7 +161,8 @@ def _write(path: Path, result: Record) -> None:
     unfinished.replace(path)
 
 
-def _software() -> dict[str, str | int | None]:
+def software() -> dict[str, str | int | None]:
+    """What a measurement was run with."""
     found: dict[str, str | int | None] = {
         "python": platform.python_version(),
         "cores": os.cpu_count(),
