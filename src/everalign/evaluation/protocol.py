@@ -69,7 +69,7 @@ class Benchmark:
         for t in snapshots:
             aligner = self._advance(state, data, t, progress)
             report = aligner.status().reports[t - self.first]
-            records.append(_record(aligner, data, t, report, first=t == self.first))
+            records.append(_record(aligner, data, t, report))
             _write(out, identity | {"snapshots": records})
             watch(records[-1])
         shutil.rmtree(state)
@@ -138,12 +138,10 @@ def _digest(dataset: ContEADataset) -> str:
     return digest.hexdigest()[:16]
 
 
-def _record(
-    aligner: Aligner, data: DisguisedDataset, t: int, report: Report, *, first: bool
-) -> Record:
+def _record(aligner: Aligner, data: DisguisedDataset, t: int, report: Report) -> Record:
     scores = aligner.evaluate(data.gold(t), at=report.version).to_dict()
     links = {(link.left, link.right) for link in aligner.links(at=report.version)}
-    new_gold = [] if first else data.new_gold(t)
+    new_gold = data.new_gold(t) if t else []
     return {
         "t": t,
         **{name: scores[name] for name in FIGURES},
