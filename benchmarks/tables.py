@@ -7,22 +7,21 @@ python benchmarks/tables.py [--check]
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from everalign.paper import published as paper
 from measuring import RESULTS, Row, row_of
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
-DATASETS = ("ZH-EN", "JA-EN", "FR-EN")
 LABELS = {"evidence": "evidence", "contea": "ContEA"}
-SNAPSHOTS = range(6)
+DATASETS = paper.DATASETS
+SNAPSHOTS = range(paper.SNAPSHOTS)
 DASH = "–"
 
 Table = list[list[str]]
@@ -229,25 +228,15 @@ def or_dashes(table: Table) -> Table:
     return table if len(table) > 1 else [*table, [DASH] * len(table[0])]
 
 
-@cache
-def all_published() -> list[dict[str, str]]:
-    with (HERE / "published.tsv").open(encoding="utf-8") as file:
-        return list(csv.DictReader(file, delimiter="\t"))
-
-
-def published(dataset: str, method: str) -> dict[int, float]:
-    """The F1 of a method at each snapshot, as the paper has it."""
-    return {
-        int(row["t"]): float(row["f1"])
-        for row in all_published()
-        if (row["dataset"], row["method"]) == (dataset, method)
-    }
+def published(dataset: str, label: str) -> dict[int, float]:
+    """The F1 of a system at each snapshot, as the paper has it."""
+    return {t: figures.f1 for t, figures in paper.published(dataset, label).items()}
 
 
 def best_other(dataset: str) -> tuple[dict[int, float], str]:
     """The best published F1 at each snapshot that is not ContEA's, and who has it."""
-    methods = {row["method"] for row in all_published() if not row["method"].startswith("ContEA")}
-    ranked = [(f1, t, name) for name in methods for t, f1 in published(dataset, name).items()]
+    others = [name for name in paper.published_systems() if not name.startswith("ContEA")]
+    ranked = [(f1, t, name) for name in others for t, f1 in published(dataset, name).items()]
     best = {t: (f1, name) for f1, t, name in sorted(ranked)}
     names = dict.fromkeys(best[t][1] for t in sorted(best))
     return {t: f1 for t, (f1, _) in best.items()}, ", ".join(names)

@@ -17,7 +17,7 @@ from everalign.evaluation.metrics import Scores, calibration_error, score
 from everalign.flow import apply_pending, config_of, read_delta
 from everalign.graph import LinkSource, Names, TripleSource, pairs_of, refuse_unreadable
 from everalign.ledger import RULES, Event
-from everalign.methods import METHODS, entry_of, make_method
+from everalign.methods import entry_of, make_method
 from everalign.progress import Progress, silent
 from everalign.reasons import explanation, find_entity, relation_links
 from everalign.reports import (
@@ -203,8 +203,11 @@ class Aligner:
     def _calibrated(self) -> bool:
         with Store.open(self.state, write=False) as store:
             # Links can be looked at also where their method is not known.
-            entry = METHODS.get(config_of(store).method)
-        return entry is not None and entry.calibrated
+            name = config_of(store).method
+        try:
+            return entry_of(name).calibrated
+        except ConfigError:
+            return False
 
 
 def settled(config: Config) -> Config:

@@ -1,11 +1,11 @@
-"""Every registered method, with settings that make it quick."""
+"""Every method there is, also those of installed packages, with settings that make it quick."""
 
 from __future__ import annotations
 
 import pytest
 
 from everalign.config import Config
-from everalign.methods import METHODS
+from everalign.methods import all_methods, entry_of
 
 QUICK_CONTEA = {"dim": 8, "proxies": 4, "negatives": 64, "max_epochs": 4, "update_max_epochs": 2}
 QUICK_BASELINE = {"dim": 8, "max_epochs": 4, "validate_every": 2}
@@ -17,8 +17,8 @@ QUICK = {
 }
 
 
-@pytest.fixture(scope="module", params=METHODS)
+@pytest.fixture(scope="module", params=all_methods())
 def config(request: pytest.FixtureRequest) -> Config:
-    if METHODS[request.param].extra == "neural":
+    if entry_of(request.param).extra == "neural":
         pytest.importorskip("torch")
     return Config(method=request.param, settings=QUICK.get(request.param, {}))

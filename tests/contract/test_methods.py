@@ -12,7 +12,7 @@ from tests.methods.evidence.samples import NO_LINKS, grown, sampled
 from everalign.config import Config
 from everalign.graph import Graph
 from everalign.matching import Candidates
-from everalign.methods import METHODS, Method, Problem, make_method
+from everalign.methods import Method, Problem, entry_of, make_method
 from everalign.progress import silent
 from everalign.sample import SampleConfig
 
@@ -77,7 +77,7 @@ def test_candidates_are_one_to_one_and_free(history: list[Version]) -> None:
 
 
 def test_calibrated_scores_are_probabilities(config: Config, history: list[Version]) -> None:
-    if not METHODS[config.method].calibrated:
+    if not entry_of(config.method).calibrated:
         pytest.skip("its scores are no probabilities")
     for version in history:
         assert np.all((version.found.score >= 0) & (version.found.score <= 1))

@@ -15,11 +15,13 @@ from tests import toy as toys
 from everalign.aligner import Aligner
 from everalign.config import Config
 from everalign.errors import ConfigError, InputError
+from everalign.evaluation.corrections import Correction, corrections, read_corrections
 from everalign.evaluation.metrics import calibration_error, score
 from everalign.evaluation.protocol import Benchmark, Record
 from everalign.matching import Candidates
 from everalign.methods import METHODS, Arrays, Entry, Problem, register
 from everalign.progress import Progress
+from everalign.rdf import ContEADataset
 from everalign.sample import SampleConfig, generate, write_sample
 
 
@@ -246,3 +248,27 @@ def test_a_snapshot_that_adds_nothing_is_refused(
         shutil.copy(idle / "batch1" / name, idle / "batch2" / name)
     with pytest.raises(InputError, match="snapshot 2 adds nothing"):
         Benchmark(idle, quick).run(tmp_path / "out.json")
+
+
+def test_corrections_share_an_entity_with_what_was_wrong() -> None:
+    before = {("a", "y"): 0.3, ("c", "z"): 0.4, ("d", "w"): 0.9}
+    now = {("a", "x"): 0.8, ("b", "y"): 0.7, ("c", "v"): 0.6, ("d", "w"): 0.9}
+    found = corrections(before, now, [("a", "x"), ("b", "y"), ("c", "z"), ("d", "w")])
+    # a got its x, y its b; c – z was right and is lost, d – w was right all the time.
+    assert found == [
+        Correction("a", "y", 0.3, "a", "x", 0.8),
+        Correction("a", "y", 0.3, "b", "y", 0.7),
+    ]
+
+
+def test_corrected_links_are_kept_by_the_names_of_the_dataset(
+    tmp_path: Path, dataset: Path
+) -> None:
+    last = Benchmark(dataset, Config()).run(tmp_path / "out.json")["snapshots"][-1]
+    rows = read_corrections(tmp_path / "out.corrected.tsv")
+    assert len(rows) == last["corrected"] > 0
+    gold = set(ContEADataset.open(dataset).test(2))
+    for row in rows:
+        assert (row.corrected_left, row.corrected_right) in gold
+        assert (row.left, row.right) not in gold
+        assert row.left == row.corrected_left or row.right == row.corrected_right

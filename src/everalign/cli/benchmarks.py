@@ -31,14 +31,15 @@ COLUMNS = (
 @click.command(epilog=examples("everalign methods", "everalign methods --json"))
 @AS_JSON
 def methods(as_json: bool) -> None:
-    """List the registered methods."""
-    from everalign.methods.registry import METHODS
+    """List the methods there are, with those of installed packages."""
+    from everalign.methods.registry import all_methods
 
+    known = all_methods()
     if as_json:
-        print_json([{"name": e.name, "summary": e.summary} for e in METHODS.values()])
+        print_json([{"name": e.name, "summary": e.summary} for e in known.values()])
         return
-    width = max(map(len, METHODS))
-    for entry in METHODS.values():
+    width = max(map(len, known))
+    for entry in known.values():
         click.echo(f"{entry.name:{width}}  {entry.summary}")
 
 

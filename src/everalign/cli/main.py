@@ -12,6 +12,7 @@ from everalign.cli.benchmarks import bench, demo, methods, sample
 from everalign.cli.datasets import datasets
 from everalign.cli.explaining import explain, relations
 from everalign.cli.figures import plot
+from everalign.cli.paper import paper
 from everalign.errors import EverAlignError
 
 EPILOG = """\b
@@ -33,7 +34,7 @@ def everalign() -> None:
 
 
 ON_ONE_ALIGNMENT = (init, update, links, explain, relations, status, history, evaluate)
-for command in (*ON_ONE_ALIGNMENT, methods, bench, plot, sample, datasets, demo):
+for command in (*ON_ONE_ALIGNMENT, methods, bench, paper, plot, sample, datasets, demo):
     everalign.add_command(command)
 
 

@@ -53,6 +53,13 @@ class DisguisedDataset:
         )
         return [(a, b) for a, b in self.gold(t) if a not in old_left or b not in old_right]
 
+    def left_name(self, disguised: str) -> str:
+        """What the dataset calls an entity of the left graph."""
+        return self._names[0][disguised]
+
+    def right_name(self, disguised: str) -> str:
+        return self._names[1][disguised]
+
     def _triples(self, path: Path, side: int, t: int) -> list[Triple]:
         rows = list(_triples(path))
         order = np.random.default_rng([self._seed, side, t]).permutation(len(rows))
@@ -82,6 +89,11 @@ class DisguisedDataset:
         )
         rng = np.random.default_rng(self._seed)
         return _coded("l", left, rng), _coded("r", right, rng)
+
+    @cached_property
+    def _names(self) -> tuple[dict[str, str], dict[str, str]]:
+        left, right = ({code: name for name, code in side.items()} for side in self._codes)
+        return left, right
 
 
 def _triples(path: Path) -> Iterable[Triple]:

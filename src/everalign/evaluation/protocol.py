@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 from everalign.aligner import Aligner, settled
 from everalign.config import Config
 from everalign.errors import ConfigError, InputError
+from everalign.evaluation.corrections import Correction, corrections, write_corrections
 from everalign.evaluation.disguise import DisguisedDataset
 from everalign.evaluation.metrics import score
 from everalign.progress import Progress, silent
@@ -33,6 +34,7 @@ FIGURES = ("precision", "recall", "f1", "calibration_error")
 COUNTS = ("predicted", "gold")
 IDENTITY = ("dataset", "method", "seed", "config", "content", "first")
 COSTS = ("seconds", "peak_rss_mb", "added", "revised", "retracted")
+MOST_CORRECTIONS = 200  # that are kept: enough to look at, little enough to keep
 
 
 def _unwatched(record: Record) -> None:
@@ -53,6 +55,7 @@ class Benchmark:
     ) -> Record:
         """Run, or go on with a run that was broken off; the result is also written to `out`.
 
+        Beside it, links that were wrong at first and right in the end (`corrections_beside`).
         `watch` is called with the record of each snapshot.
         """
         dataset = ContEADataset.open(self.directory)
@@ -68,8 +71,12 @@ class Benchmark:
         records = []
         for t in snapshots:
             aligner = self._advance(state, data, t, progress)
-            report = aligner.status().reports[t - self.first]
-            records.append(_record(aligner, data, t, report))
+            reports = aligner.status().reports[: t - self.first + 1]
+            corrected = _corrected(aligner, data, t, reports) if t > self.first else None
+            records.append(_record(aligner, data, t, reports[-1], corrected))
+            if corrected is not None and t == snapshots[-1]:
+                best = _best(corrected, data)
+                write_corrections(corrections_beside(out), best)
             _write(out, identity | {"snapshots": records})
             watch(records[-1])
         shutil.rmtree(state)
@@ -102,7 +109,7 @@ class Benchmark:
             "method": self.config.method,
             "seed": self.config.seed,
             "config": asdict(settled(self.config)),
-            "content": _digest(dataset),
+            "content": content_of(dataset),
             "first": self.first,
             "software": software(),
         }
@@ -129,7 +136,7 @@ def _key(identity: Record) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
-def _digest(dataset: ContEADataset) -> str:
+def content_of(dataset: ContEADataset) -> str:
     """The content of a dataset's files."""
     digest = hashlib.sha256()
     for path in sorted(dataset.directory.glob("ba*/*")):
@@ -138,7 +145,18 @@ def _digest(dataset: ContEADataset) -> str:
     return digest.hexdigest()[:16]
 
 
-def _record(aligner: Aligner, data: DisguisedDataset, t: int, report: Report) -> Record:
+def corrections_beside(out: Path) -> Path:
+    """Where a run keeps the links that it has corrected."""
+    return out.with_suffix(".corrected.tsv")
+
+
+def _record(
+    aligner: Aligner,
+    data: DisguisedDataset,
+    t: int,
+    report: Report,
+    corrected: list[Correction] | None,
+) -> Record:
     scores = aligner.evaluate(data.gold(t), at=report.version).to_dict()
     links = {(link.left, link.right) for link in aligner.links(at=report.version)}
     new_gold = data.new_gold(t) if t else []
@@ -148,8 +166,38 @@ def _record(aligner: Aligner, data: DisguisedDataset, t: int, report: Report) ->
         "threshold": report.threshold,
         **{name: scores[name] for name in COUNTS},
         "new_entity_recall": score(links, new_gold).recall if new_gold else None,
+        "corrected": None if corrected is None else len(corrected),
         **{name: getattr(report, name) for name in COSTS},
     }
+
+
+def _corrected(
+    aligner: Aligner, data: DisguisedDataset, t: int, reports: Sequence[Report]
+) -> list[Correction]:
+    """The wrong links of the first version that have become right ones by the last."""
+    before, now = (
+        {(link.left, link.right): link.score for link in links if link.origin == "found"}
+        for links in (aligner.links(at=report.version) for report in (reports[0], reports[-1]))
+    )
+    return corrections(before, now, data.gold(t))
+
+
+def _best(corrected: list[Correction], data: DisguisedDataset) -> list[Correction]:
+    """The surest corrections by the names of the dataset; first those with IRIs, if it has any."""
+    iris = data.dataset.iris()
+    own = [row.renamed(data.left_name, data.right_name) for row in corrected]
+
+    def place(row: Correction) -> tuple[int, float, tuple[str, ...]]:
+        return (
+            sum(name not in iris for name in row.entities()),
+            -row.corrected_score,
+            (row.entities()),
+        )
+
+    def iri(name: str) -> str:
+        return iris.get(name, name)
+
+    return [row.renamed(iri, iri) for row in sorted(own, key=place)[:MOST_CORRECTIONS]]
 
 
 def _write(path: Path, result: Record) -> None:

@@ -9,7 +9,14 @@ from everalign.methods.protocol import (
     Problem,
     RelationMatch,
 )
-from everalign.methods.registry import METHODS, Entry, entry_of, make_method, register
+from everalign.methods.registry import (
+    METHODS,
+    Entry,
+    all_methods,
+    entry_of,
+    make_method,
+    register,
+)
 
 __all__ = [
     "METHODS",
@@ -21,6 +28,7 @@ __all__ = [
     "Piece",
     "Problem",
     "RelationMatch",
+    "all_methods",
     "entry_of",
     "make_method",
     "register",

@@ -1,10 +1,15 @@
-"""The methods there are, by name. Their code is imported when one is made."""
+"""The methods there are, by name. Their code is imported when one is made.
+
+Another package can bring methods of its own: entry points of the group `everalign.methods`, each
+the name of a method and where its `Entry` is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeAlias
 
 from everalign.config import Config
@@ -81,16 +86,45 @@ METHODS: dict[str, Entry] = {
 }
 
 
+GROUP = "everalign.methods"
+
+
 def register(entry: Entry) -> None:
     """Add a method of your own, so that `make_method` knows it in this process."""
     METHODS[entry.name] = entry
 
 
+def all_methods() -> dict[str, Entry]:
+    """The registered methods, and those that installed packages bring."""
+    return METHODS | {
+        name: _load(point) for name, point in _installed().items() if name not in METHODS
+    }
+
+
 def entry_of(name: str) -> Entry:
-    """The registered method of this name."""
-    entry = METHODS.get(name)
-    if entry is None:
-        raise ConfigError(f"unknown method {name!r}; there are: {', '.join(METHODS)}")
+    """The method of this name."""
+    if name in METHODS:
+        return METHODS[name]
+    installed = _installed()
+    if name not in installed:
+        known = ", ".join(dict.fromkeys([*METHODS, *installed]))
+        raise ConfigError(f"unknown method {name!r}; there are: {known}")
+    return _load(installed[name])
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _load(point: EntryPoint) -> Entry:
+    try:
+        entry = point.load()
+    except Exception as error:
+        # The code is not ours: whatever it raises, its name helps the user most.
+        problem = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"method {point.name!r} ({point.value}): {problem}") from error
+    if not isinstance(entry, Entry) or entry.name != point.name:
+        raise ConfigError(f"method {point.name!r}: {point.value} is no Entry of this name")
     return entry
 
 

@@ -2,6 +2,8 @@
 
 base/      triples_1, triples_2, train_links, valid_links, test_links
 batchN/    new_triples_1, new_triples_2, all_test_links       (N = 1, 2, …)
+
+base/uris.tsv may tell the IRIs of entities.
 """
 
 from __future__ import annotations
@@ -61,6 +63,11 @@ class ContEADataset:
         """All gold links to be found at a snapshot, old and new."""
         file = "all_test_links" if snapshot else "test_links"
         return _pairs(self._folder(snapshot) / file)
+
+    def iris(self) -> dict[str, str]:
+        """The IRIs of entities, where the dataset tells them beside its own names."""
+        path = self._folder(0) / "uris.tsv"
+        return dict(_pairs(path)) if path.is_file() else {}
 
     def _folder(self, snapshot: int) -> Path:
         if not 0 <= snapshot < self.snapshots:

@@ -1,0 +1,143 @@
+"""Cells are run, go on after a kill, and fail alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from everalign.evaluation.protocol import Record
+from everalign.paper import Cell, Cells, Dataset, Failure, System, run_cells
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+QUICK = {"dim": 8, "proxies": 4, "negatives": 64, "max_epochs": 4, "validate_every": 2}
+
+
+def without_costs(results: Path) -> dict[str, list[Record]]:
+    """What the runs have found, whatever it has cost."""
+    return {
+        file.name: [
+            {name: value for name, value in record.items() if name in ("t", "f1", "predicted")}
+            for record in json.loads(file.read_text())["snapshots"]
+        ]
+        for file in sorted(results.glob("*.json"))
+    }
+
+
+def test_killed_and_run_again_it_goes_on_to_the_same_pages(
+    everalign: Run, dataset: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    results, pages = tmp_path / "results", tmp_path / "pages"
+    command = ["paper", dataset, "--systems", "evidence", "--results", results, "--out", pages]
+    file = results / "evidence_sample.json"
+    with subprocess.Popen(
+        [sys.executable, "-m", "everalign", *map(str, command)], stdout=subprocess.DEVNULL
+    ) as process:
+        while process.poll() is None and not file.exists():
+            time.sleep(0.001)
+        process.kill()
+    assert process.returncode == -9, "the process was done before it could be killed"
+    (state,) = results.glob("*.state")
+    first_made = (state / "versions" / "000000").stat().st_mtime_ns
+    wait_until_free(state)
+    if state.exists():
+        assert (state / "versions" / "000000").stat().st_mtime_ns == first_made
+
+    again = everalign(*command)
+    assert again.returncode == 0, again.stderr
+    assert not list(results.glob("*.state"))
+    assert [record["t"] for record in without_costs(results)[file.name]] == [0, 1, 2]
+
+    straight = tmp_path / "straight"
+    assert everalign(*command[:-3], straight, "--out", pages).returncode == 0
+    assert without_costs(straight) == without_costs(results)
+
+    before = {page.name: page.read_bytes() for page in pages.iterdir()}
+    once_more = everalign(*command[:-3], straight, "--out", pages, "--no-run")
+    assert once_more.returncode == 0, once_more.stderr
+    assert {page.name: page.read_bytes() for page in pages.iterdir()} == before
+
+
+def wait_until_free(state: Path) -> None:
+    """Until the process of the cell has seen that the one it worked for is gone."""
+    import fcntl
+
+    lock = next(state.glob("*lock*"))
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with lock.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.05)
+            else:
+                return
+    raise AssertionError("the cell goes on although its command was killed")
+
+
+def test_a_failing_cell_does_not_stop_the_rest(dataset: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    systems = [
+        System("Nobody", "nobody", "continual", "no-such-method", "latest"),
+        System("Dual-AMN", "dual-amn", "retraining", "dual-amn", "latest", QUICK, since=1),
+    ]
+    cells = Cells(systems, [Dataset.open(dataset)], tmp_path)
+    seen: list[tuple[str, int]] = []
+    told: list[Failure] = []
+
+    def watch(cell: Cell, record: Record) -> None:
+        seen.append((cell.system.name, record["t"]))
+
+    failures = run_cells(cells, watch, told.append)
+    assert failures == told
+    assert [failure.cell.name for failure in told] == ["nobody, sample, t=0-2"]
+    assert told[0].problem.startswith("unknown method 'no-such-method'; there are: evidence")
+    assert seen == [("dual-amn", 1), ("dual-amn", 2)]
+    records = cells.records(systems[1], cells.datasets[0])
+    # Fitted at the snapshot alone, and yet it is known which entities are new.
+    assert all(0 <= record["new_entity_recall"] <= 1 for record in records.values())
+    run_cells(cells.of(systems[1], cells.datasets[0]), watch, told.append)
+    assert len(seen) == 2, "what is there is not run again"
+
+
+def test_an_unknown_method_makes_the_exit_code_one(
+    everalign: Run, dataset: Path, tmp_path: Path
+) -> None:
+    """A file that holds no run is refused, told, and left as it is; the pages are written."""
+    pytest.importorskip("matplotlib")
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "evidence_sample.json").write_text("mine")
+    run = everalign(
+        "paper", dataset, "--systems", "evidence", "--results", results, "--out", tmp_path / "out"
+    )
+    assert run.returncode == 1
+    assert "evidence, sample, t=0-2 failed:" in run.stderr
+    assert (results / "evidence_sample.json").read_text() == "mine"
+    assert "| evidence | ours | – | – | – |" in (tmp_path / "out" / "sample.md").read_text()
+
+
+def test_without_runs_the_pages_have_dashes(everalign: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run = everalign("paper", "--no-run", "--results", tmp_path / "none", "--out", tmp_path / "out")
+    assert run.returncode == 0, run.stderr
+    page = (tmp_path / "out" / "JA-EN.md").read_text()
+    assert "| ContEA | ours | – | – | – | – | – | – |" in page
+    assert "They took 0.00 hours." in page
+    listed = everalign("paper", "--list", "--systems", "contea", "--results", tmp_path / "none")
+    assert listed.stdout.count("missing") == 3
+
+
+def test_mistakes_are_told_in_a_line(everalign: Run) -> None:
+    unknown = everalign("paper", "--no-run", "--systems", "nobody")
+    assert unknown.returncode == 2
+    assert "unknown system 'nobody'; there are: mtranse" in unknown.stderr
+    nothing = everalign("paper")
+    assert nothing.returncode == 2
+    assert "give the directories of datasets to run, or --no-run" in nothing.stderr
