@@ -17,7 +17,13 @@ from everalign.config import build
 from everalign.methods.baselines.retraining import Retraining
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Task
-from everalign.methods.baselines.translation import Translational, squared, unit_rows
+from everalign.methods.baselines.translation import (
+    Translational,
+    distinct_rows,
+    gather,
+    squared,
+    unit_rows,
+)
 from everalign.methods.baselines.triples import HEAD, TAIL, Replacements, with_swapped
 from everalign.methods.neural.chance import Chance
 from everalign.methods.neural.training import Nodes, shuffled
@@ -60,17 +66,29 @@ class AlignE(Translational[AlignESettings]):
             self.replacements.refresh(self.entity.detach(), s.nearest)
 
     def distances(self, triples: Nodes, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """Of each triple, and of the wrong triples made from it by replacing one of its ends."""
+        """Of the triples, and of those wrong ones (one end replaced) that are too near."""
         at_head = rng.random(len(triples)) < 0.5
         replaced = np.where(at_head, triples[:, HEAD], triples[:, TAIL])
         others = self.replacements.draw(replaced, self.settings.negatives, rng)
-        rows = unit_rows(self.entity, np.column_stack([triples[:, [HEAD, TAIL]], others]))
-        head, tail, wrong = rows[:, 0], rows[:, 1], rows[:, 2:]
+        ids = np.column_stack([triples[:, [HEAD, TAIL]], others])
+        rows, place = distinct_rows(self.entity, ids)
+        head, tail = gather(rows, place[:, 0]), gather(rows, place[:, 1])
         relation = unit_rows(self.relation, triples[:, 1])
         wanted = torch.where(torch.from_numpy(at_head)[:, None], tail - relation, head + relation)
-        # ‖w − e‖² of rows e of length 1, without a difference for each wrong triple.
-        product = torch.bmm(wrong, wanted[:, :, None]).squeeze(2)
-        return squared(head + relation - tail), squared(wanted)[:, None] + 1 - 2 * product
+        far = below(self.settings.far, wanted, rows, place[:, 2:])
+        return squared(head + relation - tail), far
+
+
+def below(limit: float, wanted: Tensor, rows: Tensor, place: Tensor) -> Tensor:
+    """The squared distances below a limit between each vector and the unit rows placed beside it.
+
+    Most wrong triples are beyond the limit and teach nothing, so only the others get a gradient.
+    """
+    with torch.no_grad():
+        product = torch.bmm(gather(rows, place), wanted[:, :, None]).squeeze(2)
+        near = squared(wanted)[:, None] + 1 - 2 * product < limit
+        which, column = near.nonzero(as_tuple=True)
+    return squared(gather(wanted, which) - gather(rows, place[which, column]))
 
 
 def limit_loss(

@@ -43,14 +43,21 @@ def unit(rows: Tensor) -> Tensor:
     return nn.functional.normalize(rows, dim=-1)
 
 
-def unit_rows(table: Tensor, ids: Nodes) -> Tensor:
-    """The rows of a table that `ids` (of any shape) names, each of length 1.
-
-    A row that comes back is gathered and normalised once, and so is its gradient.
-    """
+def distinct_rows(table: Tensor, ids: Nodes) -> tuple[Tensor, Tensor]:
+    """The rows of a table that `ids` names, each once and of length 1, and where each id's is."""
     distinct, place = np.unique(ids, return_inverse=True)
     rows = unit(table.index_select(0, torch.from_numpy(distinct)))
-    return rows.index_select(0, torch.from_numpy(place.ravel())).view(*ids.shape, table.shape[1])
+    return rows, torch.from_numpy(place.reshape(ids.shape))
+
+
+def unit_rows(table: Tensor, ids: Nodes) -> Tensor:
+    """The rows of a table that `ids` (of any shape) names, each of length 1."""
+    return gather(*distinct_rows(table, ids))
+
+
+def gather(rows: Tensor, place: Tensor) -> Tensor:
+    """Rows by their place; its gradient is far quicker than that of indexing."""
+    return rows.index_select(0, place.reshape(-1)).view(*place.shape, rows.shape[1])
 
 
 def squared(difference: Tensor) -> Tensor:

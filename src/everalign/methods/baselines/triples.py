@@ -50,8 +50,8 @@ class Replacements:
 
     def __init__(self, left: int, right: int) -> None:
         sides = [left, right]
-        self._first = np.repeat([0, left], sides)
-        self._count = np.repeat(sides, sides)
+        self._first: Nodes = np.repeat([0, left], sides)
+        self._count: Nodes = np.repeat(sides, sides)
         self._bounds = [(0, left), (left, left + right)]
         self._nearest: IntArray | None = None
 
@@ -60,8 +60,10 @@ class Replacements:
         share = rng.random((len(replaced), count))
         choice = (share * self._count[replaced, None]).astype(np.int64)
         if self._nearest is None:
-            return self._first[replaced, None] + choice
-        return self._nearest[replaced[:, None], choice].astype(np.int64)
+            choice += self._first[replaced, None]
+            return choice
+        found: Nodes = self._nearest[replaced[:, None], choice].astype(np.int64)
+        return found
 
     def refresh(self, unit: Tensor, share: float) -> None:
         """Draw from the nearest `share` of each graph from now on, by the nodes' unit vectors."""
