@@ -81,6 +81,8 @@ METHODS: dict[str, Entry] = {
             rule="latest",
             calibrated=True,
         ),
+        _retraining("mtranse", "translations and a linear map between the graphs (IJCAI 2017)"),
+        _retraining("aligne", "translations, swapped seeds, near negatives (IJCAI 2018)"),
         _retraining("dual-amn", "dual attention, normalised hard negatives (WWW 2021)"),
     ]
 }

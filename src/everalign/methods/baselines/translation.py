@@ -1,0 +1,65 @@
+"""What translational methods share: h + r ≈ t for every triple, on rows of length 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everalign.graph import IntArray, union_triples
+from everalign.methods.baselines.static import SettingsT, Static, Task
+from everalign.methods.neural.chance import Chance
+from everalign.methods.neural.training import Nodes
+
+
+class Translational(Static[SettingsT]):
+    """A row for each node and for each relation; only their directions count."""
+
+    def __init__(self, task: Task, settings: SettingsT, chance: Chance) -> None:
+        super().__init__(task, settings, chance)
+        sizes, dim, generator = task.sizes, settings.dim, chance.torch
+        self.entity = nn.Parameter(unit(torch.randn(sizes.nodes, dim, generator=generator)))
+        self.relation = nn.Parameter(unit(torch.randn(sizes.directed, dim, generator=generator)))
+        self.triples = union_triples(task.problem.left, task.problem.right)
+
+    def vectors(self, nodes: IntArray) -> Tensor:
+        return unit_rows(self.entity, nodes.astype(np.int64))
+
+    def learner(self) -> torch.optim.Optimizer:
+        # Fused: most rows of a step have no gradient, so its cost is that of walking the tables.
+        return torch.optim.Adagrad(self.parameters(), lr=self.settings.learning_rate, fused=True)
+
+    def shorten(self) -> None:
+        """Bring all rows back to length 1.
+
+        A step along the unit sphere makes a row longer, and the next one turn it less.
+        """
+        with torch.no_grad():
+            for table in (self.entity, self.relation):
+                table.copy_(unit(table))
+
+
+def unit(rows: Tensor) -> Tensor:
+    return nn.functional.normalize(rows, dim=-1)
+
+
+def distinct_rows(table: Tensor, ids: Nodes) -> tuple[Tensor, Tensor]:
+    """The rows of a table that `ids` names, each once and of length 1, and where each id's is."""
+    distinct, place = np.unique(ids, return_inverse=True)
+    rows = unit(table.index_select(0, torch.from_numpy(distinct)))
+    return rows, torch.from_numpy(place.reshape(ids.shape))
+
+
+def unit_rows(table: Tensor, ids: Nodes) -> Tensor:
+    """The rows of a table that `ids` (of any shape) names, each of length 1."""
+    return gather(*distinct_rows(table, ids))
+
+
+def gather(rows: Tensor, place: Tensor) -> Tensor:
+    """Rows by their place; its gradient is far quicker than that of indexing."""
+    return rows.index_select(0, place.reshape(-1)).view(*place.shape, rows.shape[1])
+
+
+def squared(difference: Tensor) -> Tensor:
+    """The squared length of each row."""
+    return difference.square().sum(-1)

@@ -1,0 +1,82 @@
+"""What translational baselines are made of, on numbers that can be checked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from everalign.graph import Graph  # noqa: E402
+from everalign.methods import Problem  # noqa: E402
+from everalign.methods.baselines.aligne import below, limit_loss  # noqa: E402
+from everalign.methods.baselines.mtranse import MTransE, MTransESettings  # noqa: E402
+from everalign.methods.baselines.static import Task  # noqa: E402
+from everalign.methods.baselines.translation import squared, unit_rows  # noqa: E402
+from everalign.methods.baselines.triples import Replacements, with_swapped  # noqa: E402
+from everalign.methods.neural.chance import Chance  # noqa: E402
+
+
+def test_limit_loss_counts_only_what_is_beyond_the_limits() -> None:
+    near, far = torch.tensor([0.0, 0.51]), torch.tensor([[3.0, 1.5], [2.0, 0.0]])
+    loss = limit_loss(near, far, near=0.01, far=2.0, far_weight=0.2)
+    assert float(loss) == pytest.approx(0.5 + 0.2 * (0.5 + 2.0))
+
+
+def test_wrong_triples_beyond_the_limit_are_left_out() -> None:
+    """Rows at 0°, 90° and 180° are at squared distances 0, 2 and 4 from the first."""
+    rows = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    found = below(3.0, rows[:1], rows, torch.tensor([[2, 1, 0]]))
+    assert found.tolist() == [2.0, 0.0]
+
+
+def test_only_the_direction_of_a_row_counts() -> None:
+    table = torch.tensor([[3.0, 4.0], [0.0, 0.5]])
+    rows = unit_rows(table, np.array([[0, 1], [1, 1]]))
+    assert torch.allclose(rows[0], torch.tensor([[0.6, 0.8], [0.0, 1.0]]))
+    assert float(squared(rows[0, 0] - rows[1, 0])) == pytest.approx(0.6**2 + 0.2**2)
+
+
+def test_seeds_share_their_triples() -> None:
+    """Nodes 0, 1, 2 are on the left, 3 and 4 on the right; 1 and 3 are the same."""
+    triples = np.array([(0, 0, 1), (1, 0, 2), (3, 1, 4)])
+    added = [(0, 0, 3), (3, 0, 2), (1, 1, 4)]
+    found = with_swapped(triples, np.array([(1, 3)]))
+    assert set(map(tuple, found.tolist())) == {*map(tuple, triples.tolist()), *added}
+
+
+def test_an_entity_of_two_seeds_is_swapped_with_both_partners() -> None:
+    found = with_swapped(np.array([(0, 0, 1)]), np.array([(1, 3), (1, 4)]))
+    assert found.tolist() == [[0, 0, 1], [0, 0, 3], [0, 0, 4]]
+
+
+def test_without_seeds_the_triples_stay_as_they_are() -> None:
+    triples = np.array([(0, 0, 1), (1, 0, 2)])
+    assert with_swapped(triples, np.empty((0, 2), dtype=np.int64)).tolist() == triples.tolist()
+
+
+def test_replacements_come_from_the_same_graph_and_then_from_its_nearest() -> None:
+    """Left nodes stand at 0°, 10°, 90° and 100°, right ones at 0°, 5°, 90° and 120°."""
+    angle = torch.deg2rad(torch.tensor([0.0, 10.0, 90.0, 100.0, 0.0, 5.0, 90.0, 120.0]))
+    unit = torch.stack([angle.cos(), angle.sin()], dim=1)
+    nodes, rng = np.arange(8), np.random.default_rng(0)
+    replacements = Replacements(4, 4)
+    drawn = replacements.draw(nodes, 200, rng)
+    assert [set(row) for row in drawn.tolist()] == [{0, 1, 2, 3}] * 4 + [{4, 5, 6, 7}] * 4
+    replacements.refresh(unit, share=0.25)
+    drawn = replacements.draw(nodes, 5, rng)
+    assert [set(row) for row in drawn.tolist()] == [{1}, {0}, {3}, {2}, {5}, {4}, {7}, {6}]
+    replacements.refresh(unit, share=0.5)
+    assert set(replacements.draw(nodes[:1], 50, rng)[0].tolist()) == {1, 2}
+
+
+def test_left_vectors_go_through_the_map() -> None:
+    graph = Graph.of([(0, 0, 1)])
+    pairs = np.zeros((0, 2), dtype=np.int32)
+    task = Task(Problem(graph, graph, seeds=pairs, valid=pairs), pairs.astype(np.int64))
+    model = MTransE(task, MTransESettings(dim=2), Chance(0))
+    with torch.no_grad():
+        model.entity.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [1.0, 0.0]]))
+        model.map.copy_(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))  # a quarter turn
+    expected = torch.tensor([[0.0, 1.0], [-1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    assert torch.allclose(model.all_vectors(), expected)
