@@ -1,0 +1,65 @@
+"""Graph convolution: each node takes the weighted sum of its neighbours and itself."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from everalign.graph import UnionGraph
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """A sparse matrix over the nodes, and its transpose for the way back."""
+
+    matrix: Tensor
+    transpose: Tensor
+
+
+class _Spread(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, adjacency: Adjacency, x: Tensor) -> Tensor:
+        ctx.adjacency = adjacency
+        return adjacency.matrix @ x
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return None, ctx.adjacency.transpose @ grads[0].contiguous()
+
+
+def normalised_adjacency(
+    graph: UnionGraph, weight: NDArray[np.float32] | None = None
+) -> Adjacency:
+    """D^-½ (A + I) D^-½ with the row sums D of A + I; `weight` has a number per edge, else 1."""
+    own = np.arange(graph.nodes)
+    row = np.concatenate([graph.source, own])
+    column = np.concatenate([graph.target, own])
+    weight = np.ones(len(graph.source)) if weight is None else weight
+    value = np.concatenate([weight, np.ones(graph.nodes)])
+    scale = np.bincount(row, value, graph.nodes) ** -0.5
+    value = value * scale[row] * scale[column]
+    return Adjacency(
+        sparse(row, column, value, graph.nodes), sparse(column, row, value, graph.nodes)
+    )
+
+
+def sparse(row: NDArray[Any], column: NDArray[Any], value: NDArray[Any], nodes: int) -> Tensor:
+    """A square matrix by its entries; those at one place are added up."""
+    place = torch.from_numpy(np.stack([row, column]).astype(np.int64))
+    entries = torch.from_numpy(value.astype(np.float32))
+    with warnings.catch_warnings():
+        # Compressed rows are called a beta feature; the product used here is an old part of it.
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+        return torch.sparse_coo_tensor(place, entries, (nodes, nodes)).coalesce().to_sparse_csr()
+
+
+def spread(adjacency: Adjacency, x: Tensor) -> Tensor:
+    """What each node takes from its neighbours and itself, for a row of x per node."""
+    result: Tensor = _Spread.apply(adjacency, x)  # type: ignore[no-untyped-call]
+    return result
