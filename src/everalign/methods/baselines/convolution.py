@@ -40,8 +40,8 @@ def normalised_adjacency(
     own = np.arange(graph.nodes)
     row = np.concatenate([graph.source, own])
     column = np.concatenate([graph.target, own])
-    weight = np.ones(len(graph.source)) if weight is None else weight
-    value = np.concatenate([weight, np.ones(graph.nodes)])
+    edge = np.ones(len(graph.source), dtype=np.float32) if weight is None else weight
+    value = np.concatenate([edge, np.ones(graph.nodes, dtype=np.float32)])
     scale = np.bincount(row, value, graph.nodes) ** -0.5
     value = value * scale[row] * scale[column]
     return Adjacency(
@@ -56,7 +56,8 @@ def sparse(row: NDArray[Any], column: NDArray[Any], value: NDArray[Any], nodes: 
     with warnings.catch_warnings():
         # Compressed rows are called a beta feature; the product used here is an old part of it.
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
-        return torch.sparse_coo_tensor(place, entries, (nodes, nodes)).coalesce().to_sparse_csr()
+        added = torch.sparse_coo_tensor(place, entries, (nodes, nodes), check_invariants=False)
+        return added.coalesce().to_sparse_csr()
 
 
 def spread(adjacency: Adjacency, x: Tensor) -> Tensor:
