@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from everalign.config import build
 from everalign.graph import IntArray, UnionGraph
 from everalign.methods.baselines.convolution import normalised_adjacency, spread
-from everalign.methods.baselines.margin import margin_ranking, with_nearest, with_random
+from everalign.methods.baselines.margin import margin_ranking, with_random
 from everalign.methods.baselines.retraining import Retraining
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
@@ -30,15 +30,13 @@ LEAST = 0.3  # what an edge of a relation that tells little still counts
 
 @dataclass(frozen=True)
 class GCNAlignSettings(BaselineSettings):
-    """As published, but for the optimiser."""
+    """As published, but for the optimiser: Adam learns in far fewer epochs."""
 
-    learning_rate: float = 0.01
-    max_epochs: int = 1000
-    patience: int = 5
+    learning_rate: float = 0.1
+    max_epochs: int = 500
     margin: float = 3.0
     negatives: int = 5
     negatives_every: int = 10
-    hard: bool = True
 
 
 class GCNAlign(Static[GCNAlignSettings]):
@@ -58,7 +56,7 @@ class GCNAlign(Static[GCNAlignSettings]):
         x = self._convolved()
         if self.epoch % s.negatives_every == 0:
             n = self.task.graph.left_nodes
-            self.compared = with_nearest(x, n, seeds, s.negatives) if s.hard else with_random(n, len(x), seeds, s.negatives, rng)
+            self.compared = with_random(n, len(x), seeds, s.negatives, rng)
         self.epoch += 1
         yield margin_ranking(x, self.compared, s.margin)
 
