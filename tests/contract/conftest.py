@@ -15,6 +15,7 @@ QUICK = {
     "combined": QUICK_CONTEA,
     "dual-amn": QUICK_ENCODER,
     "gcn-align": QUICK_BASELINE,
+    "alinet": QUICK_BASELINE,
 }
 
 

@@ -44,20 +44,30 @@ def normalised_adjacency(
     value = np.concatenate([edge, np.ones(graph.nodes, dtype=np.float32)])
     scale = np.bincount(row, value, graph.nodes) ** -0.5
     value = value * scale[row] * scale[column]
-    return Adjacency(
-        sparse(row, column, value, graph.nodes), sparse(column, row, value, graph.nodes)
-    )
+    return Adjacency(_summed(row, column, value, graph.nodes), _summed(column, row, value, graph.nodes))
 
 
-def sparse(row: NDArray[Any], column: NDArray[Any], value: NDArray[Any], nodes: int) -> Tensor:
-    """A square matrix by its entries; those at one place are added up."""
-    place = torch.from_numpy(np.stack([row, column]).astype(np.int64))
-    entries = torch.from_numpy(value.astype(np.float32))
+def _summed(row: NDArray[Any], column: NDArray[Any], value: NDArray[Any], nodes: int) -> Tensor:
+    """A square matrix by its entries in any order; those at one place are added up."""
+    place, entry = np.unique(row * np.int64(nodes) + column, return_inverse=True)
+    total = np.bincount(entry, value, len(place)).astype(np.float32)
+    size = max(nodes, 1)
+    return compressed(place // size, place % size, torch.from_numpy(total), nodes)
+
+
+def compressed(row: NDArray[Any], column: NDArray[Any], value: Tensor, nodes: int) -> Tensor:
+    """A square matrix by its entries, whose rows are sorted."""
+    start = np.searchsorted(row, np.arange(nodes + 1)).astype(np.int32)
     with warnings.catch_warnings():
-        # Compressed rows are called a beta feature; the product used here is an old part of it.
+        # Compressed rows are called a beta feature; their product with a table is an old one.
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
-        added = torch.sparse_coo_tensor(place, entries, (nodes, nodes), check_invariants=False)
-        return added.coalesce().to_sparse_csr()
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(start),
+            torch.from_numpy(column.astype(np.int32)),
+            value,
+            (nodes, nodes),
+            check_invariants=False,
+        )
 
 
 def spread(adjacency: Adjacency, x: Tensor) -> Tensor:
