@@ -16,6 +16,7 @@ QUICK = {
     "dual-amn": QUICK_ENCODER,
     "gcn-align": QUICK_BASELINE,
     "alinet": QUICK_BASELINE,
+    "ke-gcn": QUICK_BASELINE,
 }
 
 

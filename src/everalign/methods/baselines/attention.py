@@ -30,11 +30,11 @@ class Pairs:
 
     def matrix(self, weight: Tensor) -> Tensor:
         """A sparse matrix with a number per pair."""
-        return compressed(self.row, self.column, weight, self.nodes)
+        return compressed(self.row, self.column, weight, (self.nodes, self.nodes))
 
     def transpose(self, weight: Tensor) -> Tensor:
         order = self._by_column
-        return compressed(self.column[order], self.row[order], weight[order], self.nodes)
+        return compressed(self.column[order], self.row[order], weight[order], (self.nodes, self.nodes))
 
     def products(self, a: Tensor, b: Tensor) -> Tensor:
         """The product of a row of `a` and a row of `b`, per pair."""

@@ -13,13 +13,32 @@ from torch import Tensor
 
 from everalign.graph import UnionGraph
 
+Ints = NDArray[Any]
+
 
 @dataclass(frozen=True)
 class Adjacency:
-    """A sparse matrix over the nodes, and its transpose for the way back."""
+    """A sparse matrix, and its transpose for the way back."""
 
     matrix: Tensor
     transpose: Tensor
+
+    @staticmethod
+    def of(row: Ints, column: Ints, value: NDArray[Any], shape: tuple[int, int]) -> Adjacency:
+        """By its entries in any order; those at one place are added up."""
+        rows, columns = shape
+        place, entry = np.unique(row * np.int64(columns) + column, return_inverse=True)
+        total = torch.from_numpy(np.bincount(entry, value, len(place)).astype(np.float32))
+        row, column = np.divmod(place, max(columns, 1))
+        order = np.argsort(column, kind="stable")
+        return Adjacency(
+            compressed(row, column, total, (rows, columns)),
+            compressed(column[order], row[order], total[order], (columns, rows)),
+        )
+
+    def turned(self) -> Adjacency:
+        """The same with rows and columns in each other's place."""
+        return Adjacency(self.transpose, self.matrix)
 
 
 class _Spread(torch.autograd.Function):
@@ -43,21 +62,12 @@ def normalised_adjacency(
     edge = np.ones(len(graph.source), dtype=np.float32) if weight is None else weight
     value = np.concatenate([edge, np.ones(graph.nodes, dtype=np.float32)])
     scale = np.bincount(row, value, graph.nodes) ** -0.5
-    value = value * scale[row] * scale[column]
-    return Adjacency(_summed(row, column, value, graph.nodes), _summed(column, row, value, graph.nodes))
+    return Adjacency.of(row, column, value * scale[row] * scale[column], (graph.nodes,) * 2)
 
 
-def _summed(row: NDArray[Any], column: NDArray[Any], value: NDArray[Any], nodes: int) -> Tensor:
-    """A square matrix by its entries in any order; those at one place are added up."""
-    place, entry = np.unique(row * np.int64(nodes) + column, return_inverse=True)
-    total = np.bincount(entry, value, len(place)).astype(np.float32)
-    size = max(nodes, 1)
-    return compressed(place // size, place % size, torch.from_numpy(total), nodes)
-
-
-def compressed(row: NDArray[Any], column: NDArray[Any], value: Tensor, nodes: int) -> Tensor:
-    """A square matrix by its entries, whose rows are sorted."""
-    start = np.searchsorted(row, np.arange(nodes + 1)).astype(np.int32)
+def compressed(row: Ints, column: Ints, value: Tensor, shape: tuple[int, int]) -> Tensor:
+    """A sparse matrix by its entries, whose rows are sorted."""
+    start = np.searchsorted(row, np.arange(shape[0] + 1)).astype(np.int32)
     with warnings.catch_warnings():
         # Compressed rows are called a beta feature; their product with a table is an old one.
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
@@ -65,7 +75,7 @@ def compressed(row: NDArray[Any], column: NDArray[Any], value: Tensor, nodes: in
             torch.from_numpy(start),
             torch.from_numpy(column.astype(np.int32)),
             value,
-            (nodes, nodes),
+            shape,
             check_invariants=False,
         )
 
