@@ -98,7 +98,7 @@ class AliNet(Static[AliNetSettings]):
 
     def _aggregated(self) -> Tensor:
         x = nn.functional.normalize(self.entity, dim=1)
-        outputs = [x]
+        outputs: list[Tensor] = []
         for layer in self.layers:
             one = torch.tanh(spread(self.near, x @ layer.one_step))
             two = torch.tanh(attend(self.far, x @ layer.asking, x @ layer.asked, x @ layer.two_steps))

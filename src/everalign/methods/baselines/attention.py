@@ -105,7 +105,8 @@ def two_steps(graph: UnionGraph, most: int, hub: int) -> Pairs:
     key = key[np.lexsort((-leads, key // max(n, 1)))]
     row = key // max(n, 1)
     kept = np.arange(len(key)) - np.searchsorted(row, row) < most
-    pair = np.sort(np.append(key[kept], np.arange(n) * (n + 1)))  # row · n + column
+    alone = np.setdiff1d(np.arange(n), row)
+    pair = np.sort(np.append(key[kept], alone * (n + 1)))  # row · n + column
     return Pairs(pair // max(n, 1), pair % max(n, 1), n)
 
 
