@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from everalign.config import build
-from everalign.graph import IntArray, UnionGraph, union_triples
+from everalign.graph import IntArray, union_triples
 from everalign.methods.baselines.attention import attend, two_steps
 from everalign.methods.baselines.convolution import normalised_adjacency, spread
-from everalign.methods.baselines.margin import contrastive, with_nearest, with_random
+from everalign.methods.baselines.margin import contrastive, with_random
 from everalign.methods.baselines.retraining import Retraining
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
@@ -27,6 +27,7 @@ from everalign.methods.neural.chance import Chance
 from everalign.methods.protocol import Method
 
 NARROWER = (1.0, 0.8, 0.6)  # the widths of the table and of the layers, as parts of `dim`
+START = 0.01  # of the table, whose rows are scaled to 1: the smaller, the faster they turn
 ASKED = 32  # numbers that attention compares two nodes by
 
 
@@ -35,7 +36,9 @@ class AliNetSettings(BaselineSettings):
     """As published, but half as wide, and with a bound on the nodes two steps away."""
 
     dim: int = 250
-    learning_rate: float = 0.01
+    learning_rate: float = 0.001
+    max_epochs: int = 100
+    validate_every: int = 5
     margin: float = 1.5
     wrong_share: float = 0.1
     negatives: int = 10
@@ -44,7 +47,6 @@ class AliNetSettings(BaselineSettings):
     relation_triples: int = 4096
     two_steps: int = 10
     hub: int = 30
-    hard: bool = False
 
 
 class Layer(nn.Module):
@@ -65,13 +67,16 @@ class Layer(nn.Module):
 
 
 class AliNet(Static[AliNetSettings]):
-    """The table and two layers, each scaled to length 1, side by side."""
+    """Two layers over a table, what each gives scaled to length 1, side by side.
+
+    The table itself is left out: rows of entities without a seed are as they were drawn.
+    """
 
     def __init__(self, task: Task, settings: AliNetSettings, chance: Chance) -> None:
         super().__init__(task, settings, chance)
         widths = [max(1, round(settings.dim * part)) for part in NARROWER]
         shape = (task.sizes.nodes, widths[0])
-        self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch) * shape[1] ** -0.5)
+        self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch) * START)
         self.layers = nn.ModuleList(Layer(*size, chance.torch) for size in pairwise(widths))
         self.near = normalised_adjacency(task.graph)
         self.far = two_steps(task.graph, settings.two_steps, settings.hub)
@@ -85,7 +90,7 @@ class AliNet(Static[AliNetSettings]):
         x = self._aggregated()
         if self.epoch % s.negatives_every == 0:
             n = self.task.graph.left_nodes
-            self.compared = with_nearest(x, n, seeds, s.negatives) if s.hard else with_random(n, len(x), seeds, s.negatives, rng)
+            self.compared = with_random(n, len(x), seeds, s.negatives, rng)
         self.epoch += 1
         some = rng.choice(self.triples, min(s.relation_triples, len(self.triples)), replace=False)
         yield (
@@ -101,10 +106,11 @@ class AliNet(Static[AliNetSettings]):
         outputs: list[Tensor] = []
         for layer in self.layers:
             one = torch.tanh(spread(self.near, x @ layer.one_step))
-            two = torch.tanh(attend(self.far, x @ layer.asking, x @ layer.asked, x @ layer.two_steps))
+            asking, asked = x @ layer.asking, x @ layer.asked
+            two = torch.tanh(attend(self.far, asking, asked, x @ layer.two_steps))
             gate = torch.sigmoid(two @ layer.gate + layer.bias)
-            x = nn.functional.normalize(gate * one + (1 - gate) * two, dim=1)
-            outputs.append(x)
+            x = gate * one + (1 - gate) * two
+            outputs.append(nn.functional.normalize(x, dim=1))
         return torch.cat(outputs, dim=1) * len(outputs) ** -0.5
 
 
