@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,14 @@ from everalign.graph import Graph, unite
 
 torch = pytest.importorskip("torch")
 
+from everalign.methods.baselines.attention import Pairs, attend, two_steps  # noqa: E402
 from everalign.methods.baselines.convolution import normalised_adjacency, spread  # noqa: E402
 from everalign.methods.baselines.gcn_align import telling  # noqa: E402
+from everalign.methods.baselines.ke_gcn import Score  # noqa: E402
 from everalign.methods.baselines.margin import (  # noqa: E402
     Compared,
     contrastive,
     margin_ranking,
-    with_nearest,
 )
 
 PATH = unite(Graph.of([(0, 0, 1), (1, 0, 2)]), Graph.empty())
@@ -68,7 +71,21 @@ def test_contrastive_on_known_numbers(compared: Compared) -> None:
     assert float(loss) == pytest.approx(1.05)
 
 
-def test_nearest_wrong_partners_leave_out_the_right_one() -> None:
-    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    found = with_nearest(x, 2, np.array([[0, 2]]), 1)
-    assert (found.wrong_right.tolist(), found.wrong_left.tolist()) == ([[3]], [[1]])
+def test_nodes_two_steps_away_are_no_neighbours_and_one_without_any_sees_itself() -> None:
+    pairs = two_steps(PATH, 5, 5)
+    assert (pairs.row.tolist(), pairs.column.tolist()) == ([0, 1, 2], [2, 1, 0])
+
+
+def test_attention_is_shared_by_how_well_the_asked_fit() -> None:
+    pairs = Pairs(np.array([0, 0]), np.array([0, 1]), 2)
+    asking, asked = torch.ones((2, 1)), torch.tensor([[0.0], [math.log(3)]])
+    x = torch.tensor([[4.0], [8.0]])  # a quarter of the first and three quarters of the second
+    assert attend(pairs, asking, asked, x).tolist() == [[pytest.approx(7)], [0]]
+
+
+def test_the_gradients_of_one_triple() -> None:
+    # Both entities have a triple and themselves, so it counts w = 1/2; h + r − t = 0 + 1 − 3.
+    score = Score(np.array([[0, 0, 1]]), 2, 1)
+    entity, relation = score.gradients(torch.tensor([[0.0], [3.0]]), torch.tensor([[1.0]]))
+    assert entity.tolist() == [[pytest.approx(1)], [pytest.approx(-1)]]
+    assert relation.tolist() == [[pytest.approx(1)]]

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from everalign.methods.neural.training import Nodes
 
-CHUNK = 512  # pairs whose nearest are sought at a time
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -41,18 +39,6 @@ def contrastive(x: Tensor, compared: Compared, margin: float, share: float) -> T
     return (right.sum() + share * torch.relu(margin - wrong).sum()) / len(right)
 
 
-def with_nearest(x: Tensor, left_nodes: int, pairs: Nodes, count: int) -> Compared:
-    """Compare with the `count` nearest on the other side, by cosine."""
-    unit = torch.nn.functional.normalize(x.detach(), dim=1)
-    left, right = torch.from_numpy(pairs).T
-    return Compared(
-        left,
-        right,
-        _nearest(unit[left], unit[left_nodes:], right - left_nodes, count) + left_nodes,
-        _nearest(unit[right], unit[:left_nodes], left, count),
-    )
-
-
 def with_random(
     left_nodes: int, nodes: int, pairs: Nodes, count: int, rng: np.random.Generator
 ) -> Compared:
@@ -65,14 +51,3 @@ def with_random(
         torch.from_numpy(rng.integers(left_nodes, nodes, shape)),
         torch.from_numpy(rng.integers(0, left_nodes, shape)),
     )
-
-
-def _nearest(queries: Tensor, others: Tensor, partner: Tensor, count: int) -> Tensor:
-    """The rows of `others` with the highest product, the partner left out."""
-    count = min(count, len(others) - 1)
-    found = []
-    for part, own in zip(queries.split(CHUNK), partner.split(CHUNK), strict=True):
-        likeness = part @ others.T
-        likeness[torch.arange(len(part)), own] = -torch.inf
-        found.append(likeness.topk(count, dim=1).indices)
-    return torch.cat(found)
