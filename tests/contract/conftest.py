@@ -16,6 +16,9 @@ QUICK = {
     "mtranse": QUICK_BASELINE,
     "aligne": {**QUICK_BASELINE, "refresh_every": 2},
     "dual-amn": QUICK_ENCODER,
+    "gcn-align": QUICK_BASELINE,
+    "alinet": QUICK_BASELINE,
+    "ke-gcn": QUICK_BASELINE,
 }
 
 

@@ -84,6 +84,9 @@ METHODS: dict[str, Entry] = {
         _retraining("mtranse", "translations and a linear map between the graphs (IJCAI 2017)"),
         _retraining("aligne", "translations, swapped seeds, near negatives (IJCAI 2018)"),
         _retraining("dual-amn", "dual attention, normalised hard negatives (WWW 2021)"),
+        _retraining("gcn-align", "two graph convolutions (EMNLP 2018)"),
+        _retraining("alinet", "neighbours and theirs, joined by a gate (AAAI 2020)"),
+        _retraining("ke-gcn", "convolution along the gradient of TransE (WWW 2021)"),
     ]
 }
 
