@@ -14,6 +14,7 @@ QUICK = {
     "contea": QUICK_CONTEA,
     "combined": QUICK_CONTEA,
     "dual-amn": QUICK_ENCODER,
+    "mean+": QUICK_ENCODER,
 }
 
 

@@ -77,6 +77,7 @@ METHODS: dict[str, Entry] = {
             calibrated=True,
         ),
         _retraining("dual-amn", "dual attention, normalised hard negatives (WWW 2021)"),
+        _inductive("mean+", "mean of projected neighbours before Dual-AMN (IJCAI 2017)"),
     ]
 }
 
