@@ -15,6 +15,7 @@ QUICK = {
     "combined": QUICK_CONTEA,
     "dual-amn": QUICK_ENCODER,
     "mean+": QUICK_ENCODER,
+    "lan+": QUICK_ENCODER,
 }
 
 

@@ -78,6 +78,7 @@ METHODS: dict[str, Entry] = {
         ),
         _retraining("dual-amn", "dual attention, normalised hard negatives (WWW 2021)"),
         _inductive("mean+", "mean of projected neighbours before Dual-AMN (IJCAI 2017)"),
+        _inductive("lan+", "as mean+, weighted by rules and attention (AAAI 2019)"),
     ]
 }
 
