@@ -16,6 +16,9 @@ QUICK = {
     "dual-amn": QUICK_ENCODER,
     "mean+": QUICK_ENCODER,
     "lan+": QUICK_ENCODER,
+    "gcn-align": QUICK_BASELINE,
+    "alinet": QUICK_BASELINE,
+    "ke-gcn": QUICK_BASELINE,
 }
 
 

@@ -12,7 +12,7 @@ from everalign.graph.intake import (
     take_triples,
 )
 from everalign.graph.names import Names, Vocabulary
-from everalign.graph.union import UnionGraph, unite
+from everalign.graph.union import UnionGraph, union_triples, unite
 
 __all__ = [
     "Graph",
@@ -29,5 +29,6 @@ __all__ = [
     "refuse_unreadable",
     "take_links",
     "take_triples",
+    "union_triples",
     "unite",
 ]

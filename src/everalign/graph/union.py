@@ -60,7 +60,7 @@ def unite(left: Graph, right: Graph) -> UnionGraph:
     """
     nodes = left.entities + right.entities
     relations = left.relations + right.relations
-    head, relation, tail = _union_triples(left, right).T
+    head, relation, tail = union_triples(left, right).T
     source = np.concatenate([head, tail])
     target = np.concatenate([tail, head])
     directed = np.concatenate([relation, relation + relations])
@@ -95,7 +95,8 @@ def unite(left: Graph, right: Graph) -> UnionGraph:
     )
 
 
-def _union_triples(left: Graph, right: Graph) -> NDArray[np.int64]:
+def union_triples(left: Graph, right: Graph) -> NDArray[np.int64]:
+    """The triples of both graphs, as rows of nodes and forward relations."""
     shift = np.array([left.entities, left.relations, left.entities])
     return np.concatenate([left.triples.astype(np.int64), right.triples + shift])
 

@@ -1,0 +1,122 @@
+"""AliNet: neighbours by convolution, those two steps away by attention, and a gate; retrained.
+
+Sun, Wang, Hu, Chen, Dai, Zhang, Qu: Knowledge Graph Alignment Network with Gated Multi-hop
+Neighborhood Aggregation. AAAI 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everalign.config import build
+from everalign.graph import IntArray, UnionGraph, union_triples
+from everalign.methods.baselines.attention import attend, two_steps
+from everalign.methods.baselines.convolution import normalised_adjacency, spread
+from everalign.methods.baselines.margin import contrastive, with_nearest, with_random
+from everalign.methods.baselines.retraining import Retraining
+from everalign.methods.baselines.settings import BaselineSettings
+from everalign.methods.baselines.static import Static, Task
+from everalign.methods.neural.chance import Chance
+from everalign.methods.protocol import Method
+
+NARROWER = (1.0, 0.8, 0.6)  # the widths of the table and of the layers, as parts of `dim`
+ASKED = 32  # numbers that attention compares two nodes by
+
+
+@dataclass(frozen=True)
+class AliNetSettings(BaselineSettings):
+    """As published, but half as wide, and with a bound on the nodes two steps away."""
+
+    dim: int = 250
+    learning_rate: float = 0.01
+    margin: float = 1.5
+    wrong_share: float = 0.1
+    negatives: int = 10
+    negatives_every: int = 10
+    relation_share: float = 0.01
+    relation_triples: int = 4096
+    two_steps: int = 10
+    hub: int = 30
+    hard: bool = False
+
+
+class Layer(nn.Module):
+    """g∘h₁ + (1 − g)∘h₂ with g = σ(h₂·M + b), of neighbours h₁ and those two steps away h₂."""
+
+    def __init__(self, wide: int, narrow: int, generator: torch.Generator) -> None:
+        super().__init__()
+
+        def glorot(rows: int, columns: int) -> nn.Parameter:
+            limit = (6 / (rows + columns)) ** 0.5
+            values = torch.rand((rows, columns), generator=generator)
+            return nn.Parameter((values * 2 - 1) * limit)
+
+        self.one_step, self.two_steps = glorot(wide, narrow), glorot(wide, narrow)
+        self.asking, self.asked = glorot(wide, ASKED), glorot(wide, ASKED)
+        self.gate = glorot(narrow, narrow)
+        self.bias = nn.Parameter(torch.zeros(narrow))
+
+
+class AliNet(Static[AliNetSettings]):
+    """The table and two layers, each scaled to length 1, side by side."""
+
+    def __init__(self, task: Task, settings: AliNetSettings, chance: Chance) -> None:
+        super().__init__(task, settings, chance)
+        widths = [max(1, round(settings.dim * part)) for part in NARROWER]
+        shape = (task.sizes.nodes, widths[0])
+        self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch) * shape[1] ** -0.5)
+        self.layers = nn.ModuleList(Layer(*size, chance.torch) for size in pairwise(widths))
+        self.near = normalised_adjacency(task.graph)
+        self.far = two_steps(task.graph, settings.two_steps, settings.hub)
+        self.triples = union_triples(task.problem.left, task.problem.right)
+        self.epoch = 0
+
+    def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
+        s, seeds = self.settings, self.task.seeds
+        if len(seeds) == 0:
+            return
+        x = self._aggregated()
+        if self.epoch % s.negatives_every == 0:
+            n = self.task.graph.left_nodes
+            self.compared = with_nearest(x, n, seeds, s.negatives) if s.hard else with_random(n, len(x), seeds, s.negatives, rng)
+        self.epoch += 1
+        some = rng.choice(self.triples, min(s.relation_triples, len(self.triples)), replace=False)
+        yield (
+            contrastive(x, self.compared, s.margin, s.wrong_share)
+            + s.relation_share * relation_loss(x, torch.from_numpy(some))
+        )
+
+    def vectors(self, nodes: IntArray) -> Tensor:
+        return self._aggregated()[torch.from_numpy(nodes).long()]
+
+    def _aggregated(self) -> Tensor:
+        x = nn.functional.normalize(self.entity, dim=1)
+        outputs = [x]
+        for layer in self.layers:
+            one = torch.tanh(spread(self.near, x @ layer.one_step))
+            two = torch.tanh(attend(self.far, x @ layer.asking, x @ layer.asked, x @ layer.two_steps))
+            gate = torch.sigmoid(two @ layer.gate + layer.bias)
+            x = nn.functional.normalize(gate * one + (1 - gate) * two, dim=1)
+            outputs.append(x)
+        return torch.cat(outputs, dim=1) * len(outputs) ** -0.5
+
+
+def relation_loss(x: Tensor, triples: Tensor) -> Tensor:
+    """How far triples are from their relation: the mean of head − tail over those given."""
+    head, relation, tail = triples.T
+    _, place = torch.unique(relation, return_inverse=True)
+    step = x[head] - x[tail]
+    count = torch.bincount(place)
+    total = step.new_zeros((len(count), step.shape[1])).index_add(0, place, step)
+    return (step - (total / count[:, None])[place]).norm(dim=1).mean()
+
+
+def make(settings: Mapping[str, Any], seed: int) -> Method:
+    return Retraining(AliNet, build(AliNetSettings, settings, "alinet"), seed)

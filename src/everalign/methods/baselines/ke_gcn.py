@@ -1,0 +1,114 @@
+"""KE-GCN: entities and relations move along the gradient of how well triples hold; retrained.
+
+Yu, Yang, Zhang, Wu: Knowledge Embedding Based Graph Convolutional Network. WWW 2021.
+
+With the score of TransE. Maps of messages are left at identity, and a triple counts less the
+more triples its entities have, as in a graph convolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everalign.config import build
+from everalign.graph import IntArray, union_triples
+from everalign.methods.baselines.convolution import Adjacency, spread
+from everalign.methods.baselines.margin import margin_ranking, with_random
+from everalign.methods.baselines.retraining import Retraining
+from everalign.methods.baselines.settings import BaselineSettings
+from everalign.methods.baselines.static import Static, Task
+from everalign.methods.neural.chance import Chance
+from everalign.methods.neural.training import Nodes
+from everalign.methods.protocol import Method
+
+
+@dataclass(frozen=True)
+class KEGCNSettings(BaselineSettings):
+    """As published where it is known to work."""
+
+    learning_rate: float = 0.1
+    max_epochs: int = 500
+    margin: float = 3.0
+    negatives: int = 5
+    negatives_every: int = 10
+
+
+class Score:
+    """−½ Σ w‖h + r − t‖² over triples (h, r, t), with w = 1/√(triples of h · triples of t).
+
+    An entity counts as one of its own triples, so that w is below 1.
+    """
+
+    def __init__(self, triples: Nodes, nodes: int, relations: int) -> None:
+        head, relation, tail = triples.T
+        ends = np.concatenate([head, tail])
+        degree = np.bincount(ends, minlength=nodes) + 1
+        weight = (degree[head] * degree[tail]) ** -0.5
+        twice = np.concatenate([weight, weight])
+        self.between = Adjacency.of(ends, np.concatenate([tail, head]), twice, (nodes, nodes))
+        self.from_relations = Adjacency.of(
+            ends,
+            np.concatenate([relation, relation]),
+            np.concatenate([-weight, weight]),
+            (nodes, relations),
+        )
+        self.of_entity = _column(np.bincount(ends, twice, nodes))
+        self.of_relation = _column(np.bincount(relation, weight, relations))
+
+    def gradients(self, entity: Tensor, relation: Tensor) -> tuple[Tensor, Tensor]:
+        """By the vectors of the entities and by those of the relations."""
+        return (
+            spread(self.between, entity)
+            + spread(self.from_relations, relation)
+            - self.of_entity * entity,
+            spread(self.from_relations.turned(), entity) - self.of_relation * relation,
+        )
+
+
+class KEGCN(Static[KEGCNSettings]):
+    """Two layers, each a step along the gradients."""
+
+    def __init__(self, task: Task, settings: KEGCNSettings, chance: Chance) -> None:
+        super().__init__(task, settings, chance)
+        nodes, relations = task.sizes.nodes, task.graph.relations
+        self.entity = nn.Parameter(torch.randn((nodes, settings.dim), generator=chance.torch))
+        # Drawn at random, the relations of the two graphs would pull their entities apart.
+        self.forward_relation = nn.Parameter(torch.zeros((relations, settings.dim)))
+        triples = union_triples(task.problem.left, task.problem.right)
+        self.score = Score(triples, nodes, relations)
+        self.epoch = 0
+
+    def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
+        s, seeds = self.settings, self.task.seeds
+        if len(seeds) == 0:
+            return
+        if self.epoch % s.negatives_every == 0:
+            nodes = self.task.graph
+            self.compared = with_random(nodes.left_nodes, nodes.nodes, seeds, s.negatives, rng)
+        self.epoch += 1
+        yield margin_ranking(self._moved(), self.compared, s.margin)
+
+    def vectors(self, nodes: IntArray) -> Tensor:
+        return self._moved()[torch.from_numpy(nodes).long()]
+
+    def _moved(self) -> Tensor:
+        entity = nn.functional.normalize(self.entity, dim=1)
+        by_entity, by_relation = self.score.gradients(entity, self.forward_relation)
+        relation = self.forward_relation + by_relation / (1 + self.score.of_relation)
+        entity = torch.relu(entity + by_entity)
+        by_entity, _ = self.score.gradients(entity, relation)
+        return entity + by_entity
+
+
+def _column(values: np.typing.NDArray[np.float64]) -> Tensor:
+    return torch.from_numpy(values.astype(np.float32))[:, None]
+
+
+def make(settings: Mapping[str, Any], seed: int) -> Method:
+    return Retraining(KEGCN, build(KEGCNSettings, settings, "ke-gcn"), seed)

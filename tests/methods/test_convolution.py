@@ -1,0 +1,74 @@
+"""What the convolutional baselines are made of, on numbers that a person can check."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from everalign.graph import Graph, unite
+
+torch = pytest.importorskip("torch")
+
+from everalign.methods.baselines.convolution import normalised_adjacency, spread  # noqa: E402
+from everalign.methods.baselines.gcn_align import telling  # noqa: E402
+from everalign.methods.baselines.margin import (  # noqa: E402
+    Compared,
+    contrastive,
+    margin_ranking,
+    with_nearest,
+)
+
+PATH = unite(Graph.of([(0, 0, 1), (1, 0, 2)]), Graph.empty())
+
+
+def test_normalised_adjacency_of_a_path() -> None:
+    # With themselves, the ends have degree 2 and the middle has degree 3.
+    side, end, middle = 6**-0.5, 1 / 2, 1 / 3
+    expected = [[end, side, 0], [side, middle, side], [0, side, end]]
+    matrix = normalised_adjacency(PATH).matrix.to_dense()
+    np.testing.assert_allclose(matrix, expected, rtol=1e-6)
+
+
+def test_the_gradient_goes_back_along_the_edges_also_where_weights_differ_by_direction() -> None:
+    weight = np.array([1, 3, 0.5, 2], dtype=np.float32)
+    adjacency = normalised_adjacency(PATH, weight)
+    x = torch.eye(3, requires_grad=True)
+    spread(adjacency, x)[0].sum().backward()
+    np.testing.assert_allclose(x.grad[:, 0], adjacency.matrix.to_dense()[0], rtol=1e-6)
+
+
+def test_an_edge_tells_as_much_as_its_relation_has_targets_per_edge() -> None:
+    # Two entities lead to one: forwards two edges share a target, backwards each has its own.
+    graph = unite(Graph.of([(0, 0, 2), (1, 0, 2)]), Graph.empty())
+    assert telling(graph).tolist() == [0.5, 0.5, 1, 1]
+
+
+def test_an_edge_of_two_relations_tells_what_both_tell() -> None:
+    graph = unite(Graph.of([(0, 0, 1), (0, 1, 1)]), Graph.empty())
+    assert telling(graph).tolist() == [2, 2]
+
+
+@pytest.fixture
+def compared() -> Compared:
+    """The pair (0, 2), with node 3 as a wrong partner of 0 and node 1 as one of 2."""
+    return Compared(*(torch.tensor(rows) for rows in ([0], [2], [[3]], [[1]])))
+
+
+X = [[0.0, 0.0], [4.0, 4.0], [1.0, 0.0], [0.0, 2.0]]  # nodes 0 and 1 left, 2 and 3 right
+
+
+def test_margin_ranking_on_known_numbers(compared: Compared) -> None:
+    # The pair is 1 apart, 0 and 3 are 2 apart, 2 and 1 are 7 apart: [3+1−2]₊ + [3+1−7]₊.
+    assert float(margin_ranking(torch.tensor(X), compared, 3)) == 2
+
+
+def test_contrastive_on_known_numbers(compared: Compared) -> None:
+    # The pair is 1 apart, 0 and 3 are 2 apart, 2 and 1 are 5 apart: 1 + 0.1·([2.5−2]₊ + 0).
+    loss = contrastive(torch.tensor(X), compared, 2.5, 0.1)
+    assert float(loss) == pytest.approx(1.05)
+
+
+def test_nearest_wrong_partners_leave_out_the_right_one() -> None:
+    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    found = with_nearest(x, 2, np.array([[0, 2]]), 1)
+    assert (found.wrong_right.tolist(), found.wrong_left.tolist()) == ([[3]], [[1]])
