@@ -16,6 +16,7 @@ QUICK = {
     "dual-amn": QUICK_ENCODER,
     "mean+": QUICK_ENCODER,
     "lan+": QUICK_ENCODER,
+    "dingal-o": QUICK_BASELINE,
     "gcn-align": QUICK_BASELINE,
     "alinet": QUICK_BASELINE,
     "ke-gcn": QUICK_BASELINE,

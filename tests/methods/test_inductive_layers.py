@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 
@@ -25,7 +26,7 @@ SMALL = DualAMNSettings(dim=2, proxies=2, negatives=8, max_epochs=2)
 def of_graph(kind: type[MeanPlus], graph: Graph) -> MeanPlus:
     """A model of one graph, with embeddings (1, 2), (3, 4), … and relations along the axes."""
     problem = Problem(graph, Graph.empty(), seeds=NO_LINKS, valid=NO_LINKS)
-    model = kind(Task(problem, NO_LINKS), SMALL, Chance(0))
+    model = kind(Task(problem, NO_LINKS.astype(np.int64)), SMALL, Chance(0))
     encoder = model.encoder
     with torch.no_grad():
         rows = torch.arange(1.0, 2 * graph.entities + 1).reshape(-1, 2)
@@ -36,17 +37,16 @@ def of_graph(kind: type[MeanPlus], graph: Graph) -> MeanPlus:
     return model
 
 
-def gathered(model: MeanPlus) -> list[list[float]]:
+def gathered(model: MeanPlus) -> NDArray[np.float32]:
     graph = model.task.graph
     reach = Reach.of(graph, np.arange(graph.nodes, dtype=np.int32))
     with torch.no_grad():
-        rows: list[list[float]] = model.encoder.gather(model.encoder.entity, graph, reach).tolist()
-    return rows
+        return model.encoder.gather(model.encoder.entity, graph, reach).numpy()
 
 
 def test_a_node_is_the_mean_of_its_projected_neighbours() -> None:
     model = of_graph(MeanPlus, Graph.of([(0, 0, 1), (0, 1, 2), (3, 1, 0)]))
-    expected = [
+    expected: list[list[float]] = [
         # (3, 4) loses its first number, (5, 6) and (7, 8) their second.
         [(0 + 5 + 7) / 3, (4 + 0 + 0) / 3],
         [0, 2],
@@ -63,7 +63,7 @@ def test_weights_of_lan_sum_to_one_at_each_node() -> None:
         # Along no relation, so that projection leaves it as it is.
         encoder.entity[:] = torch.tensor([0.0, 7.0])
         encoder.relation[:] = torch.tensor([[1.0, 0], [-3, 0], [2, 0], [-1, 0]])
-        encoder.focus.copy_(torch.tensor([0.8, 0.0]))
+        encoder.get_parameter("focus").copy_(torch.tensor([0.8, 0.0]))
     np.testing.assert_allclose(gathered(model), [[0, 7]] * 4, atol=1e-6)
 
 

@@ -79,6 +79,7 @@ METHODS: dict[str, Entry] = {
         _retraining("dual-amn", "dual attention, normalised hard negatives (WWW 2021)"),
         _inductive("mean+", "mean of projected neighbours before Dual-AMN (IJCAI 2017)"),
         _inductive("lan+", "as mean+, weighted by rules and attention (AAAI 2019)"),
+        _inductive("dingal-o", "convolution with gates (AAAI 2021)"),
         _retraining("gcn-align", "two graph convolutions (EMNLP 2018)"),
         _retraining("alinet", "neighbours and theirs, joined by a gate (AAAI 2020)"),
         _retraining("ke-gcn", "convolution along the gradient of TransE (WWW 2021)"),

@@ -85,7 +85,11 @@ class AliNet(Static[AliNetSettings]):
         x = self._aggregated()
         if self.epoch % s.negatives_every == 0:
             n = self.task.graph.left_nodes
-            self.compared = with_nearest(x, n, seeds, s.negatives) if s.hard else with_random(n, len(x), seeds, s.negatives, rng)
+            self.compared = (
+                with_nearest(x, n, seeds, s.negatives)
+                if s.hard
+                else with_random(n, len(x), seeds, s.negatives, rng)
+            )
         self.epoch += 1
         some = rng.choice(self.triples, min(s.relation_triples, len(self.triples)), replace=False)
         yield (
@@ -101,7 +105,9 @@ class AliNet(Static[AliNetSettings]):
         outputs = [x]
         for layer in self.layers:
             one = torch.tanh(spread(self.near, x @ layer.one_step))
-            two = torch.tanh(attend(self.far, x @ layer.asking, x @ layer.asked, x @ layer.two_steps))
+            two = torch.tanh(
+                attend(self.far, x @ layer.asking, x @ layer.asked, x @ layer.two_steps)
+            )
             gate = torch.sigmoid(two @ layer.gate + layer.bias)
             x = nn.functional.normalize(gate * one + (1 - gate) * two, dim=1)
             outputs.append(x)

@@ -34,7 +34,9 @@ class Pairs:
 
     def transpose(self, weight: Tensor) -> Tensor:
         order = self._by_column
-        return compressed(self.column[order], self.row[order], weight[order], (self.nodes, self.nodes))
+        return compressed(
+            self.column[order], self.row[order], weight[order], (self.nodes, self.nodes)
+        )
 
     def products(self, a: Tensor, b: Tensor) -> Tensor:
         """The product of a row of `a` and a row of `b`, per pair."""
