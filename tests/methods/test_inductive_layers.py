@@ -44,14 +44,14 @@ def gathered(model: MeanPlus) -> NDArray[np.float32]:
         return model.encoder.gather(model.encoder.entity, graph, reach).numpy()
 
 
-def test_a_node_is_the_mean_of_its_projected_neighbours() -> None:
+def test_a_node_is_the_mean_of_itself_and_its_projected_neighbours() -> None:
     model = of_graph(MeanPlus, Graph.of([(0, 0, 1), (0, 1, 2), (3, 1, 0)]))
     expected: list[list[float]] = [
-        # (3, 4) loses its first number, (5, 6) and (7, 8) their second.
-        [(0 + 5 + 7) / 3, (4 + 0 + 0) / 3],
-        [0, 2],
-        [1, 0],
-        [1, 0],
+        # Itself whole; (3, 4) loses its first number, (5, 6) and (7, 8) their second.
+        [(1 + 0 + 5 + 7) / 4, (2 + 4 + 0 + 0) / 4],
+        [(3 + 0) / 2, (4 + 2) / 2],
+        [(5 + 1) / 2, (6 + 0) / 2],
+        [(7 + 1) / 2, (8 + 0) / 2],
     ]
     np.testing.assert_allclose(gathered(model), expected, atol=1e-6)
 

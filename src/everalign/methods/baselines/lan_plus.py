@@ -41,10 +41,10 @@ class LanEncoder(MeanEncoder):
         super().__init__(nodes, directed, dim=dim, **others)
         self.focus = nn.Parameter(torch.zeros(dim))
 
-    def gather(
+    def around(
         self, table: Tensor, graph: UnionGraph, reach: Reach, share: Tensor | float = 1.0
     ) -> Tensor:
-        ruled = super().gather(table, graph, reach, share * self.rule)
+        ruled = super().around(table, graph, reach, share * self.rule)
         attended = project(table, self.relation_sets(graph), self.focus, graph, reach, share)
         return (ruled + attended) / 2
 

@@ -26,9 +26,17 @@ from everalign.methods.protocol import Method
 
 
 class MeanEncoder(Encoder):
-    """The encoder whose entity view starts from neighbours only."""
+    """The encoder whose entity view starts from projected neighbours.
 
-    def gather(
+    The node itself is one more member of the mean, as in Dual-AMN: validation prefers it.
+    """
+
+    def gather(self, table: Tensor, graph: UnionGraph, reach: Reach) -> Tensor:
+        degree = torch.from_numpy(np.diff(graph.start)[reach.nodes].astype(np.float32))[:, None]
+        own = table[torch.from_numpy(reach.nodes).long()]
+        return (degree * self.around(table, graph, reach) + own) / (degree + 1)
+
+    def around(
         self, table: Tensor, graph: UnionGraph, reach: Reach, share: Tensor | float = 1.0
     ) -> Tensor:
         """The mean of each node's projected neighbours, weighted by the share of their edges."""
@@ -37,7 +45,7 @@ class MeanEncoder(Encoder):
 
 
 class MeanPlus(DualAMN):
-    """Dual-AMN on neighbours; a new entity's row is what it gathers from known ones."""
+    """Dual-AMN on neighbours; a new entity's row is what the known ones around it give."""
 
     encoder_kind: type[MeanEncoder] = MeanEncoder
     encoder: MeanEncoder
@@ -47,7 +55,7 @@ class MeanPlus(DualAMN):
         table, graph = self.encoder.entity, self.task.graph
         for ring, border in rings(graph, known):
             share = torch.from_numpy(border.astype(np.float32))
-            table[torch.from_numpy(ring).long()] = self.encoder.gather(
+            table[torch.from_numpy(ring).long()] = self.encoder.around(
                 table, graph, Reach.of(graph, ring), share
             )
 
