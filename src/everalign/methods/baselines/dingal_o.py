@@ -33,12 +33,11 @@ OPEN = 2.0  # what a gate's sigmoid gets at first
 class DINGALSettings(BaselineSettings):
     """How many layers, and what the margin loss compares with."""
 
-    learning_rate: float = 0.003
+    learning_rate: float = 0.03
     max_epochs: int = 500
     depth: int = 2
     margin: float = 3.0
-    negatives: int = 5
-    negatives_every: int = 10
+    negatives: int = 25
 
 
 class Gate(nn.Module):
@@ -67,18 +66,14 @@ class DINGAL(Static[DINGALSettings]):
         self.masks = nn.ModuleList(Gate(settings.dim) for _ in range(settings.depth))
         self.highways = nn.ModuleList(Gate(settings.dim) for _ in range(settings.depth))
         self.adjacency = normalised_adjacency(task.graph)
-        self.epoch = 0
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         s, seeds = self.settings, self.task.seeds
         if len(seeds) == 0:
             return
-        x = self._convolved()
-        if self.epoch % s.negatives_every == 0:
-            n = self.task.graph.left_nodes
-            self.compared = with_random(n, len(x), seeds, s.negatives, rng)
-        self.epoch += 1
-        yield margin_ranking(x, self.compared, s.margin)
+        graph = self.task.graph
+        compared = with_random(graph.left_nodes, graph.nodes, seeds, s.negatives, rng)
+        yield margin_ranking(self._convolved(), compared, s.margin)
 
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._convolved()[torch.from_numpy(nodes).long()]
@@ -90,7 +85,7 @@ class DINGAL(Static[DINGALSettings]):
         x = nn.functional.normalize(self.entity, dim=1)
         for mask, highway in zip(self.masks, self.highways, strict=True):
             through = highway(x)
-            x = through * torch.relu(spread(self.adjacency, mask(x) * x)) + (1 - through) * x
+            x = through * torch.tanh(spread(self.adjacency, mask(x) * x)) + (1 - through) * x
         return x
 
 
