@@ -98,7 +98,7 @@ def test_after_an_update_all_that_was_learned_is_the_same(name: str) -> None:
     method.update(Problem(larger, larger, pairs[::2], valid, old_left=12, old_right=12), silent)
     after = method.save()
     rows = {"entity": np.r_[0:12, 14:26], "relation": np.r_[0:2, 3:5, 6:8, 9:11]}
-    for name, value in before.items():
-        if name not in ("sizes", "updates"):
-            old = after[name][rows.get(name.split(".")[-1], ...)]
+    for part, value in before.items():
+        if part not in ("sizes", "updates"):
+            old = after[part][rows.get(part.split(".")[-1], ...)]
             np.testing.assert_array_equal(old, value)
