@@ -41,9 +41,11 @@ class DualAMNSettings(BaselineSettings):
 class DualAMN(Static[DualAMNSettings]):
     """The encoder, learning from seeds alone."""
 
+    encoder_kind: type[Encoder] = Encoder
+
     def __init__(self, task: Task, settings: DualAMNSettings, chance: Chance) -> None:
         super().__init__(task, settings, chance)
-        self.encoder = Encoder(
+        self.encoder = self.encoder_kind(
             task.sizes.nodes,
             task.sizes.directed,
             dim=settings.dim,

@@ -64,8 +64,12 @@ class Encoder(nn.Module):
         """Aggregator 1 on entity neighbourhoods: nodes × w."""
         reaches = self._reaches(graph, nodes)
         table = self.entity if table is None else table
-        x = neighbour_mean(table, graph, reaches[-1], own=True)
+        x = self.gather(table, graph, reaches[-1])
         return self._layers(x, self.attention[0], graph, reaches)
+
+    def gather(self, table: Tensor, graph: UnionGraph, reach: Reach) -> Tensor:
+        """What the entity view starts from: the mean of each node and its neighbours."""
+        return neighbour_mean(table, graph, reach, own=True)
 
     def relation_view(self, graph: UnionGraph, nodes: IntArray) -> Tensor:
         """Aggregator 1 on the relations around the nodes: nodes × w."""

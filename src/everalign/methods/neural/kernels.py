@@ -3,9 +3,10 @@
 One layer of the encoder computes, for each wanted node i with edges e = (i → j) that carry
 relation set k,
 
-    out_i = Σ_e a_e (x_j − 2 (x_j·ρ_k) ρ_k),    a_e = exp(l_k) / Σ_e' exp(l_k'),    l_k = ρ_k·v
+    out_i = Σ_e a_e (x_j − 2 (x_j·ρ_k) ρ_k),  a_e = w_e / Σ_e' w_e',  w_e = s_e exp(l_k)
 
-without a tensor of the size edges × dimensions: a dot product and an accumulation per edge.
+with l_k = ρ_k·v and a given share s_e of each edge, without a tensor of the size edges ×
+dimensions: a dot product and an accumulation per edge.
 `place[j]` is the row of node j in a tensor that holds only some nodes, −1 where it has none.
 Each output row is summed by one thread in a fixed order, so results do not depend on the
 number of threads.
@@ -36,7 +37,7 @@ def reflect_forward(
     rho: Floats,
     weight: Floats,
 ) -> tuple[Floats, Floats]:
-    """The layer's sums for the nodes `rows`, and Σ exp(l) of each; `weight` is exp(l) per set."""
+    """The layer's sums for the nodes `rows`, and Σ w of each; `weight` is w per edge."""
     width = x.shape[1]
     out = np.zeros((len(rows), width), dtype=np.float32)
     total = np.zeros(len(rows), dtype=np.float32)
@@ -45,7 +46,7 @@ def reflect_forward(
         for edge in range(start[node], start[node + 1]):
             k = sets[edge]
             j = place[target[edge]]
-            w = weight[k]
+            w = weight[edge]
             total[row] += w
             dot = np.float32(0.0)
             for d in range(width):
@@ -82,8 +83,9 @@ def reflect_backward_input(
             i = place[target[edge]]
             if i < 0:
                 continue
-            k = sets[reverse[edge]]
-            a = weight[k] / total[i]
+            back = reverse[edge]
+            k = sets[back]
+            a = weight[back] / total[i]
             dot = np.float32(0.0)
             for d in range(width):
                 dot += grad[i, d] * rho[k, d]
@@ -124,7 +126,7 @@ def reflect_backward_sets(
             if i < 0:
                 continue
             j = place_in[target[edge]]
-            a = weight[k] / total[i]
+            a = weight[edge] / total[i]
             gx = np.float32(0.0)
             gr = np.float32(0.0)
             xr = np.float32(0.0)

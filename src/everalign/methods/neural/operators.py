@@ -49,9 +49,10 @@ class _Reflect(torch.autograd.Function):
         graph: UnionGraph,
         inner: Reach,
         outer: Reach,
+        share: Tensor | float,
     ) -> Tensor:
         logit = rho @ v
-        weight = torch.exp(logit - logit.max())
+        weight = torch.exp(logit - logit.max())[torch.from_numpy(graph.relation_set)] * share
         out, total = kernels.reflect_forward(
             inner.nodes,
             graph.start,
@@ -106,7 +107,7 @@ class _Reflect(torch.autograd.Function):
             grad_logit = torch.from_numpy(logit_part)
             grad_rho = torch.from_numpy(rho_part) + grad_logit[:, None] * v
             grad_v = grad_logit @ rho
-        return grad_x, grad_rho, grad_v, None, None, None
+        return grad_x, grad_rho, grad_v, None, None, None, None
 
 
 class _NeighbourMean(torch.autograd.Function):
@@ -143,11 +144,29 @@ class _MemberMean(torch.autograd.Function):
 
 
 def reflect(
-    x: Tensor, rho: Tensor, v: Tensor, graph: UnionGraph, inner: Reach, outer: Reach
+    x: Tensor,
+    rho: Tensor,
+    v: Tensor,
+    graph: UnionGraph,
+    inner: Reach,
+    outer: Reach,
+    share: Tensor | float = 1.0,
 ) -> Tensor:
-    """Attention-weighted sum of reflected neighbours: rows of `outer` to rows of `inner`."""
-    result: Tensor = _Reflect.apply(x, rho, v, graph, inner, outer)  # type: ignore[no-untyped-call]
+    """Attention-weighted sum of reflected neighbours: rows of `outer` to rows of `inner`.
+
+    An edge's weight is its attention times its share; a node without weights gets zeros.
+    """
+    result: Tensor = _Reflect.apply(x, rho, v, graph, inner, outer, share)  # type: ignore[no-untyped-call]
     return result
+
+
+def project(
+    table: Tensor, rho: Tensor, v: Tensor, graph: UnionGraph, inner: Reach, share: Tensor | float
+) -> Tensor:
+    """As `reflect`, with neighbours projected along ρ, of a table that has a row for each node."""
+    every = Reach.of(graph, np.arange(graph.nodes, dtype=np.int32))
+    # x − (x·ρ) ρ is what reflection makes of the shorter ρ / √2.
+    return reflect(table, rho * 0.5**0.5, v * 2**0.5, graph, inner, every, share)
 
 
 def neighbour_mean(table: Tensor, graph: UnionGraph, inner: Reach, *, own: bool) -> Tensor:
