@@ -97,10 +97,10 @@ class AliNet(Static[AliNetSettings]):
         s = self.settings
         if len(self.task.seeds) == 0:
             return
-        x = self._aggregated()
+        x, compared = self._aggregated(), self.comparing.next(rng)
         some = rng.choice(self.triples, min(s.relation_triples, len(self.triples)), replace=False)
         yield (
-            contrastive(x, self.comparing.next(rng), s.margin, s.wrong_share)
+            contrastive(x, compared, s.margin, s.wrong_share)
             + s.relation_share * relation_loss(x, torch.from_numpy(some))
         )
 
@@ -119,12 +119,13 @@ class AliNet(Static[AliNetSettings]):
 def relation_loss(x: Tensor, triples: Tensor) -> Tensor:
     """How far triples are from their relation: the mean of head − tail over those given."""
     head, relation, tail = triples.T
-    _, place = torch.unique(relation, return_inverse=True)
+    place: Tensor = torch.unique(relation, return_inverse=True)[1]
     step = x[head] - x[tail]
     count = torch.bincount(place)
     total = step.new_zeros((len(count), step.shape[1])).index_add(0, place, step)
     apart = step - (total / count[:, None])[place]
-    return torch.norm(apart, dim=1).mean()
+    distance: Tensor = apart.norm(dim=1)
+    return distance.mean()
 
 
 def make(settings: Mapping[str, Any], seed: int) -> Method:
