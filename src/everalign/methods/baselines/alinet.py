@@ -6,6 +6,7 @@ Neighborhood Aggregation. AAAI 2020.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,9 +18,9 @@ from torch import Tensor, nn
 
 from everalign.config import build
 from everalign.graph import IntArray, union_triples
-from everalign.methods.baselines.attention import attend, two_steps
-from everalign.methods.baselines.convolution import normalised_adjacency, spread
-from everalign.methods.baselines.margin import contrastive, with_random
+from everalign.methods.baselines.attention import Pairs, attend, two_steps
+from everalign.methods.baselines.convolution import Adjacency, normalised_adjacency, spread
+from everalign.methods.baselines.margin import Comparing, contrastive
 from everalign.methods.baselines.retraining import Retraining
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
@@ -65,6 +66,13 @@ class Layer(nn.Module):
         self.gate = glorot(narrow, narrow)
         self.bias = nn.Parameter(torch.zeros(narrow))
 
+    def forward(self, x: Tensor, near: Adjacency, far: Pairs) -> Tensor:
+        one = torch.tanh(spread(near, x @ self.one_step))
+        asking, asked = x @ self.asking, x @ self.asked
+        two = torch.tanh(attend(far, asking, asked, x @ self.two_steps))
+        gate = torch.sigmoid(two @ self.gate + self.bias)
+        return gate * one + (1 - gate) * two
+
 
 class AliNet(Static[AliNetSettings]):
     """Two layers over a table, what each gives scaled to length 1, side by side.
@@ -81,20 +89,18 @@ class AliNet(Static[AliNetSettings]):
         self.near = normalised_adjacency(task.graph)
         self.far = two_steps(task.graph, settings.two_steps, settings.hub)
         self.triples = union_triples(task.problem.left, task.problem.right)
-        self.epoch = 0
+        self.comparing = Comparing(
+            task.graph, task.seeds, settings.negatives, settings.negatives_every
+        )
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
-        s, seeds = self.settings, self.task.seeds
-        if len(seeds) == 0:
+        s = self.settings
+        if len(self.task.seeds) == 0:
             return
-        x = self._aggregated()
-        if self.epoch % s.negatives_every == 0:
-            n = self.task.graph.left_nodes
-            self.compared = with_random(n, len(x), seeds, s.negatives, rng)
-        self.epoch += 1
+        x, compared = self._aggregated(), self.comparing.next(rng)
         some = rng.choice(self.triples, min(s.relation_triples, len(self.triples)), replace=False)
         yield (
-            contrastive(x, self.compared, s.margin, s.wrong_share)
+            contrastive(x, compared, s.margin, s.wrong_share)
             + s.relation_share * relation_loss(x, torch.from_numpy(some))
         )
 
@@ -105,23 +111,21 @@ class AliNet(Static[AliNetSettings]):
         x = nn.functional.normalize(self.entity, dim=1)
         outputs: list[Tensor] = []
         for layer in self.layers:
-            one = torch.tanh(spread(self.near, x @ layer.one_step))
-            asking, asked = x @ layer.asking, x @ layer.asked
-            two = torch.tanh(attend(self.far, asking, asked, x @ layer.two_steps))
-            gate = torch.sigmoid(two @ layer.gate + layer.bias)
-            x = gate * one + (1 - gate) * two
+            x = layer(x, self.near, self.far)
             outputs.append(nn.functional.normalize(x, dim=1))
-        return torch.cat(outputs, dim=1) * len(outputs) ** -0.5
+        return torch.cat(outputs, dim=1) / math.sqrt(len(outputs))
 
 
 def relation_loss(x: Tensor, triples: Tensor) -> Tensor:
     """How far triples are from their relation: the mean of head − tail over those given."""
     head, relation, tail = triples.T
-    _, place = torch.unique(relation, return_inverse=True)
+    place: Tensor = torch.unique(relation, return_inverse=True)[1]
     step = x[head] - x[tail]
     count = torch.bincount(place)
     total = step.new_zeros((len(count), step.shape[1])).index_add(0, place, step)
-    return (step - (total / count[:, None])[place]).norm(dim=1).mean()
+    apart = step - (total / count[:, None])[place]
+    distance: Tensor = apart.norm(dim=1)
+    return distance.mean()
 
 
 def make(settings: Mapping[str, Any], seed: int) -> Method:

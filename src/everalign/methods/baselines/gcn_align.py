@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from everalign.config import build
 from everalign.graph import IntArray, UnionGraph
 from everalign.methods.baselines.convolution import normalised_adjacency, spread
-from everalign.methods.baselines.margin import margin_ranking, with_random
+from everalign.methods.baselines.margin import Comparing, margin_ranking
 from everalign.methods.baselines.retraining import Retraining
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
@@ -47,18 +47,15 @@ class GCNAlign(Static[GCNAlignSettings]):
         shape = (task.sizes.nodes, settings.dim)
         self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch))
         self.adjacency = normalised_adjacency(task.graph, telling(task.graph))
-        self.epoch = 0
+        self.comparing = Comparing(
+            task.graph, task.seeds, settings.negatives, settings.negatives_every
+        )
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
-        s, seeds = self.settings, self.task.seeds
-        if len(seeds) == 0:
+        s = self.settings
+        if len(self.task.seeds) == 0:
             return
-        x = self._convolved()
-        if self.epoch % s.negatives_every == 0:
-            n = self.task.graph.left_nodes
-            self.compared = with_random(n, len(x), seeds, s.negatives, rng)
-        self.epoch += 1
-        yield margin_ranking(x, self.compared, s.margin)
+        yield margin_ranking(self._convolved(), self.comparing.next(rng), s.margin)
 
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._convolved()[torch.from_numpy(nodes).long()]

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from everalign.config import build
 from everalign.graph import IntArray, union_triples
 from everalign.methods.baselines.convolution import Adjacency, spread
-from everalign.methods.baselines.margin import margin_ranking, with_random
+from everalign.methods.baselines.margin import Comparing, margin_ranking
 from everalign.methods.baselines.retraining import Retraining
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
@@ -83,17 +83,15 @@ class KEGCN(Static[KEGCNSettings]):
         self.forward_relation = nn.Parameter(torch.zeros((relations, settings.dim)))
         triples = union_triples(task.problem.left, task.problem.right)
         self.score = Score(triples, nodes, relations)
-        self.epoch = 0
+        self.comparing = Comparing(
+            task.graph, task.seeds, settings.negatives, settings.negatives_every
+        )
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
-        s, seeds = self.settings, self.task.seeds
-        if len(seeds) == 0:
+        s = self.settings
+        if len(self.task.seeds) == 0:
             return
-        if self.epoch % s.negatives_every == 0:
-            graph = self.task.graph
-            self.compared = with_random(graph.left_nodes, graph.nodes, seeds, s.negatives, rng)
-        self.epoch += 1
-        yield margin_ranking(self._moved(), self.compared, s.margin)
+        yield margin_ranking(self._moved(), self.comparing.next(rng), s.margin)
 
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._moved()[torch.from_numpy(nodes).long()]
@@ -107,7 +105,7 @@ class KEGCN(Static[KEGCNSettings]):
         return entity + by_entity
 
 
-def _column(values: NDArray[np.float64]) -> Tensor:
+def _column(values: NDArray[Any]) -> Tensor:
     return torch.from_numpy(values.astype(np.float32))[:, None]
 
 

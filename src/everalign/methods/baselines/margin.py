@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from everalign.graph import UnionGraph
 from everalign.methods.neural.training import Nodes
 
 
@@ -39,15 +40,26 @@ def contrastive(x: Tensor, compared: Compared, margin: float, share: float) -> T
     return (right.sum() + share * torch.relu(margin - wrong).sum()) / len(right)
 
 
-def with_random(
-    left_nodes: int, nodes: int, pairs: Nodes, count: int, rng: np.random.Generator
-) -> Compared:
-    """Compare with `count` nodes of the other side, whichever."""
-    left, right = torch.from_numpy(pairs).T
-    shape = (len(pairs), count)
-    return Compared(
-        left,
-        right,
-        torch.from_numpy(rng.integers(left_nodes, nodes, shape)),
-        torch.from_numpy(rng.integers(0, left_nodes, shape)),
-    )
+class Comparing:
+    """Compares seed pairs with random nodes of the other side, other ones now and then."""
+
+    def __init__(self, graph: UnionGraph, pairs: Nodes, negatives: int, every: int) -> None:
+        self.graph, self.pairs, self.negatives, self.every = graph, pairs, negatives, every
+        self._epoch = 0
+
+    def next(self, rng: np.random.Generator) -> Compared:
+        """What to compare in the next epoch."""
+        if self._epoch % self.every == 0:
+            self._compared = self._drawn(rng)
+        self._epoch += 1
+        return self._compared
+
+    def _drawn(self, rng: np.random.Generator) -> Compared:
+        left, right = torch.from_numpy(self.pairs).T
+        shape = (len(self.pairs), self.negatives)
+        return Compared(
+            left,
+            right,
+            torch.from_numpy(rng.integers(self.graph.left_nodes, self.graph.nodes, shape)),
+            torch.from_numpy(rng.integers(0, self.graph.left_nodes, shape)),
+        )
