@@ -19,7 +19,7 @@ from everalign.config import build
 from everalign.graph import IntArray
 from everalign.methods.baselines.convolution import normalised_adjacency, spread
 from everalign.methods.baselines.inductive import Inductive
-from everalign.methods.baselines.margin import margin_ranking, with_random
+from everalign.methods.baselines.margin import Comparing, margin_ranking
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
 from everalign.methods.neural.chance import Chance
@@ -66,14 +66,13 @@ class DINGAL(Static[DINGALSettings]):
         self.masks = nn.ModuleList(Gate(settings.dim) for _ in range(settings.depth))
         self.highways = nn.ModuleList(Gate(settings.dim) for _ in range(settings.depth))
         self.adjacency = normalised_adjacency(task.graph)
+        self.comparing = Comparing(task.graph, task.seeds, settings.negatives, every=1)
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
-        s, seeds = self.settings, self.task.seeds
-        if len(seeds) == 0:
+        if len(self.task.seeds) == 0:
             return
-        graph = self.task.graph
-        compared = with_random(graph.left_nodes, graph.nodes, seeds, s.negatives, rng)
-        yield margin_ranking(self._convolved(), compared, s.margin)
+        compared = self.comparing.next(rng)
+        yield margin_ranking(self._convolved(), compared, self.settings.margin)
 
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._convolved()[torch.from_numpy(nodes).long()]
