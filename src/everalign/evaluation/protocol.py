@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import shutil
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from everalign.errors import ConfigError, InputError
 from everalign.evaluation.corrections import Correction, corrections, write_corrections
 from everalign.evaluation.disguise import DisguisedDataset
 from everalign.evaluation.metrics import score
+from everalign.parallel import threads
 from everalign.progress import Progress, silent
 from everalign.rdf import ContEADataset
 from everalign.reports import Report
@@ -211,7 +211,7 @@ def software() -> dict[str, str | int | None]:
     """What a measurement was run with."""
     found: dict[str, str | int | None] = {
         "python": platform.python_version(),
-        "cores": os.cpu_count(),
+        "cores": threads(),
     }
     for package in ("everalign", "numpy", "numba", "lightgbm", "torch"):
         try:
