@@ -44,6 +44,7 @@ class AliNetSettings(BaselineSettings):
     wrong_share: float = 0.1
     negatives: int = 10
     negatives_every: int = 10
+    nearest: float = 0.02
     relation_share: float = 0.01
     relation_triples: int = 4096
     two_steps: int = 10
@@ -90,14 +91,15 @@ class AliNet(Static[AliNetSettings]):
         self.far = two_steps(task.graph, settings.two_steps, settings.hub)
         self.triples = union_triples(task.problem.left, task.problem.right)
         self.comparing = Comparing(
-            task.graph, task.seeds, settings.negatives, settings.negatives_every
+            task, settings.negatives, settings.negatives_every, settings.nearest
         )
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         s = self.settings
         if len(self.task.seeds) == 0:
             return
-        x, compared = self._aggregated(), self.comparing.next(rng)
+        x = self._aggregated()
+        compared = self.comparing.next(x, rng)
         some = rng.choice(self.triples, min(s.relation_triples, len(self.triples)), replace=False)
         yield (
             contrastive(x, compared, s.margin, s.wrong_share)

@@ -33,7 +33,8 @@ OPEN = 2.0  # what a gate's sigmoid gets at first
 class DINGALSettings(BaselineSettings):
     """How many layers, and what the margin loss compares with."""
 
-    learning_rate: float = 0.03
+    learning_rate: float = 0.1
+    gate_rate: float = 0.01
     max_epochs: int = 500
     depth: int = 2
     margin: float = 3.0
@@ -66,13 +67,16 @@ class DINGAL(Static[DINGALSettings]):
         self.masks = nn.ModuleList(Gate(settings.dim) for _ in range(settings.depth))
         self.highways = nn.ModuleList(Gate(settings.dim) for _ in range(settings.depth))
         self.adjacency = normalised_adjacency(task.graph)
-        self.comparing = Comparing(task.graph, task.seeds, settings.negatives, every=1)
+        self.comparing = Comparing(task, settings.negatives)
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         if len(self.task.seeds) == 0:
             return
-        compared = self.comparing.next(rng)
-        yield margin_ranking(self._convolved(), compared, self.settings.margin)
+        x = self._convolved()
+        yield margin_ranking(x, self.comparing.next(x, rng), self.settings.margin)
+
+    def learner(self) -> torch.optim.Optimizer:
+        return self.learner_with(self.settings.gate_rate)
 
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._convolved()[torch.from_numpy(nodes).long()]

@@ -47,15 +47,14 @@ class GCNAlign(Static[GCNAlignSettings]):
         shape = (task.sizes.nodes, settings.dim)
         self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch))
         self.adjacency = normalised_adjacency(task.graph, telling(task.graph))
-        self.comparing = Comparing(
-            task.graph, task.seeds, settings.negatives, settings.negatives_every
-        )
+        self.comparing = Comparing(task, settings.negatives, settings.negatives_every)
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         s = self.settings
         if len(self.task.seeds) == 0:
             return
-        yield margin_ranking(self._convolved(), self.comparing.next(rng), s.margin)
+        x = self._convolved()
+        yield margin_ranking(x, self.comparing.next(x, rng), s.margin)
 
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._convolved()[torch.from_numpy(nodes).long()]

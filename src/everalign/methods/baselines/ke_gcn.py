@@ -38,6 +38,7 @@ class KEGCNSettings(BaselineSettings):
     margin: float = 3.0
     negatives: int = 5
     negatives_every: int = 10
+    relation_rate: float = 0.001
 
 
 class Score:
@@ -83,15 +84,17 @@ class KEGCN(Static[KEGCNSettings]):
         self.forward_relation = nn.Parameter(torch.zeros((relations, settings.dim)))
         triples = union_triples(task.problem.left, task.problem.right)
         self.score = Score(triples, nodes, relations)
-        self.comparing = Comparing(
-            task.graph, task.seeds, settings.negatives, settings.negatives_every
-        )
+        self.comparing = Comparing(task, settings.negatives, settings.negatives_every)
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         s = self.settings
         if len(self.task.seeds) == 0:
             return
-        yield margin_ranking(self._moved(), self.comparing.next(rng), s.margin)
+        x = self._moved()
+        yield margin_ranking(x, self.comparing.next(x, rng), s.margin)
+
+    def learner(self) -> torch.optim.Optimizer:
+        return self.learner_with(self.settings.relation_rate)
 
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._moved()[torch.from_numpy(nodes).long()]

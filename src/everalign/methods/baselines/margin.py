@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everalign.graph import UnionGraph
-from everalign.methods.neural.training import Nodes
+from everalign.methods.baselines.nearest import nearest_rows
+from everalign.methods.baselines.static import Task
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,38 @@ def contrastive(x: Tensor, compared: Compared, margin: float, share: float) -> T
 
 
 class Comparing:
-    """Compares seed pairs with random nodes of the other side, other ones now and then."""
+    """Compares seed pairs with wrong partners of the other side, other ones every few epochs.
 
-    def __init__(self, graph: UnionGraph, pairs: Nodes, negatives: int, every: int) -> None:
-        self.graph, self.pairs, self.negatives, self.every = graph, pairs, negatives, every
+    Wrong partners are drawn from the `nearest` share of the side, or from all of it (0). The very
+    nearest alone would be too hard: many of them are nearly right.
+    """
+
+    def __init__(self, task: Task, negatives: int, every: int = 1, nearest: float = 0.0) -> None:
+        self.pairs, self.negatives = task.seeds, negatives
+        self.every, self.nearest = every, nearest
+        self._bounds = (0, task.sizes.left_entities, task.sizes.nodes)
         self._epoch = 0
 
-    def next(self, rng: np.random.Generator) -> Compared:
-        """What to compare in the next epoch."""
+    def next(self, x: Tensor, rng: np.random.Generator) -> Compared:
+        """What to compare in the next epoch, given the vectors of all nodes as they are now."""
         if self._epoch % self.every == 0:
-            self._compared = self._drawn(rng)
+            left, right = torch.from_numpy(self.pairs).T
+            unit = torch.nn.functional.normalize(x.detach(), dim=1)
+            first, middle, end = self._bounds
+            wrong_right = self._wrong(unit[left], unit[middle:end], right - middle, rng) + middle
+            wrong_left = self._wrong(unit[right], unit[first:middle], left, rng)
+            self._compared = Compared(left, right, wrong_right, wrong_left)
         self._epoch += 1
         return self._compared
 
-    def _drawn(self, rng: np.random.Generator) -> Compared:
-        left, right = torch.from_numpy(self.pairs).T
-        shape = (len(self.pairs), self.negatives)
-        return Compared(
-            left,
-            right,
-            torch.from_numpy(rng.integers(self.graph.left_nodes, self.graph.nodes, shape)),
-            torch.from_numpy(rng.integers(0, self.graph.left_nodes, shape)),
-        )
+    def _wrong(
+        self, asking: Tensor, answers: Tensor, own: Tensor, rng: np.random.Generator
+    ) -> Tensor:
+        shape = (len(asking), self.negatives)
+        # At first nothing is known, and what is near is so by chance.
+        if self.nearest == 0 or self._epoch == 0:
+            return torch.from_numpy(rng.integers(0, len(answers), shape))
+        count = max(self.negatives, round(self.nearest * len(answers)))
+        near = nearest_rows(asking, answers, own, count)
+        choice = rng.integers(0, near.shape[1], shape)
+        return torch.from_numpy(np.take_along_axis(near, choice, axis=1).astype(np.int64))

@@ -62,6 +62,16 @@ class Static(nn.Module, ABC, Generic[SettingsT]):
     def learner(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), lr=self.settings.learning_rate)
 
+    def learner_with(self, rate: float) -> torch.optim.Optimizer:
+        """Adam, with a rate of its own for all but the table `entity`.
+
+        Rows that are scaled to length 1 need a large rate to turn, at which maps and gates are
+        thrown about.
+        """
+        named = dict(self.named_parameters())
+        table = {"params": [named.pop("entity")], "lr": self.settings.learning_rate}
+        return torch.optim.Adam([table, {"params": list(named.values()), "lr": rate}])
+
     def all_vectors(self) -> Tensor:
         """The vectors of all nodes, without gradients."""
         with torch.no_grad():

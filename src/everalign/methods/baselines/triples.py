@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from everalign.graph import IntArray
+from everalign.methods.baselines.nearest import nearest_rows
 from everalign.methods.neural.training import Nodes
 
-CHUNK = 1024  # rows compared with all others at a time
 MOST_NEAREST = 500  # kept for a node, so that the table of a large graph fits in memory
 HEAD, TAIL = 0, 2
 
@@ -76,11 +76,5 @@ class Replacements:
 
 def _nearest(unit: Tensor, share: float) -> IntArray:
     """The nearest others of each row, at least one of them, and itself where it is alone."""
-    count = min(max(int(share * len(unit)), 1), MOST_NEAREST, len(unit))
-    found = torch.empty((len(unit), count), dtype=torch.int32)
-    for first in range(0, len(unit), CHUNK):
-        rows = unit[first : first + CHUNK]
-        similarity = rows @ unit.T
-        similarity.diagonal(first).fill_(-torch.inf)
-        found[first : first + CHUNK] = similarity.topk(count, dim=1, sorted=False).indices
-    return found.numpy()
+    count = min(max(int(share * len(unit)), 1), MOST_NEAREST)
+    return nearest_rows(unit, unit, torch.arange(len(unit)), count)
