@@ -38,7 +38,7 @@ def _retrained(label: str, method: str) -> System:
 
 
 def _inductive(label: str, method: str) -> System:
-    return System(label, method, INDUCTIVE, method, "strict")
+    return System(label, method, INDUCTIVE, method, "latest")
 
 
 def _contea(label: str, name: str, settings: Mapping[str, Any]) -> System:
