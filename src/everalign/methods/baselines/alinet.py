@@ -34,10 +34,13 @@ ASKED = 32  # numbers that attention compares two nodes by
 
 @dataclass(frozen=True)
 class AliNetSettings(BaselineSettings):
-    """As published, but half as wide, and with a bound on the nodes two steps away."""
+    """Half as wide as published, with a bound on the nodes two steps away.
+
+    The published rate is 0.001; with this one, validation rises faster and as far.
+    """
 
     dim: int = 250
-    learning_rate: float = 0.001
+    learning_rate: float = 0.003
     max_epochs: int = 100
     validate_every: int = 5
     margin: float = 1.5
