@@ -22,9 +22,6 @@ BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
 LABELS = {"evidence": "evidence", "contea": "ContEA"}
 DATASETS = paper.DATASETS
 SNAPSHOTS = range(paper.SNAPSHOTS)
-DASH = "–"
-
-Table = list[list[str]]
 
 
 def main() -> None:
@@ -271,12 +268,6 @@ def cell(value: float | None, digits: int = 3) -> str:
     if value is None:
         return DASH
     return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
-
-
-def markdown(table: Table) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in table]
-    lines.insert(1, "|" + "---|" * len(table[0]))
-    return "\n".join(lines)
 
 
 TABLES: dict[Path, dict[str, Callable[[], Table]]] = {

@@ -19,6 +19,7 @@ from everalign.paper.tables import (
     linked,
     long_table,
     main_table,
+    markdown,
     new_entity_table,
     run_table,
     summary_table,
@@ -63,13 +64,13 @@ def _index(cells: Cells, out: Path) -> str:
         "\n".join(pages),
         "## Mean F1 over the snapshots",
         "Over those that the paper has: for its variants of ContEA all but the first.",
-        _markdown(summary_table(cells)),
+        markdown(summary_table(cells)),
         "## Time",
         "![Seconds of each snapshot](time.svg)",
         "Continual systems are drawn through, retraining ones dashed, inductive ones dotted.",
         "## Runs",
         "The snapshots that are there, and the hours that they took.",
-        _markdown(run_table(cells, out)),
+        markdown(run_table(cells, out)),
     )
 
 
@@ -79,16 +80,16 @@ def _page(cells: Cells, dataset: Dataset, out: Path) -> str:
         f"# {dataset.name}",
         _made(cells, mine, out),
         "## Precision, recall and F1",
-        _markdown(main_table(cells, dataset, out)),
+        markdown(main_table(cells, dataset, out)),
         "## New entities",
         "Recall on the gold links with an entity that the snapshot before did not have.",
-        _markdown(new_entity_table(cells, dataset, out)),
+        markdown(new_entity_table(cells, dataset, out)),
         "## Growth of correct links",
         f"![Correct links over the snapshots]({_growth(dataset)})",
         "## Ablation",
         "ContEA without trusted links (TA), without these and without replayed seeds (ASA), and "
         "learned anew at each snapshot.",
-        _markdown(ablation_table(cells, dataset)),
+        markdown(ablation_table(cells, dataset)),
         "## Links that were corrected",
         "Wrong at the first snapshot, right at the last: the surest.",
         *(
@@ -108,7 +109,7 @@ def _case_study(cell: Cell, out: Path) -> str:
     last = cell.records[-1]
     all_of_them = linked(cell.corrections, f"{len(rows)} of these", out)
     counted = f"{last['corrected']} links were corrected; {all_of_them} are kept."
-    return _joined(counted, _markdown(correction_table(rows, last["t"]))).rstrip()
+    return _joined(counted, markdown(correction_table(rows, last["t"]))).rstrip()
 
 
 def _made(cells: Cells, mine: Iterable[Cell], out: Path) -> str:
@@ -133,12 +134,6 @@ def _growth(dataset: Dataset) -> str:
 
 def _joined(*parts: str) -> str:
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown(table: Table) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in table]
-    lines.insert(1, "|" + "---|" * len(table[0]))
-    return "\n".join(lines)
 
 
 def _tsv(table: Table) -> str:

@@ -140,6 +140,19 @@ def long_table(cells: Cells, dataset: Dataset) -> Table:
     return table
 
 
+def markdown(table: Table) -> str:
+    """A table as Markdown; its first row is the heading.
+
+    >>> print(markdown([["t", "F1"], ["0", ".713"]]))
+    | t | F1 |
+    |---|---|
+    | 0 | .713 |
+    """
+    lines = ["| " + " | ".join(row) + " |" for row in table]
+    lines.insert(1, "|" + "---|" * len(table[0]))
+    return "\n".join(lines)
+
+
 def short(value: float | None) -> str:
     """A share as the paper prints it.
 
