@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from everalign.paper import published as paper
+from everalign.paper.tables import DASH, Table, markdown
 from measuring import RESULTS, Row, row_of
 
 HERE = Path(__file__).parent
