@@ -166,9 +166,14 @@ def _record(
         "threshold": report.threshold,
         **{name: scores[name] for name in COUNTS},
         "new_entity_recall": score(links, new_gold).recall if new_gold else None,
-        "corrected": None if corrected is None else len(corrected),
+        "corrected": None if corrected is None else _links(corrected),
         **{name: getattr(report, name) for name in COSTS},
     }
+
+
+def _links(corrected: list[Correction]) -> int:
+    """How many links are right where one or two were wrong."""
+    return len({(row.corrected_left, row.corrected_right) for row in corrected})
 
 
 def _corrected(

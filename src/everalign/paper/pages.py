@@ -67,7 +67,8 @@ def _index(cells: Cells, out: Path) -> str:
         markdown(summary_table(cells)),
         "## Time",
         "![Seconds of each snapshot](time.svg)",
-        "Continual systems are drawn through, retraining ones dashed, inductive ones dotted.",
+        "Continual systems are drawn through, retraining ones dashed, inductive ones dotted. Runs "
+        "on one core and on two are drawn alike; each run file says how many it had.",
         "## Runs",
         "The snapshots that are there, and the hours that they took.",
         markdown(run_table(cells, out)),
@@ -118,7 +119,7 @@ def _made(cells: Cells, mine: Iterable[Cell], out: Path) -> str:
     hours = sum(cell.seconds for cell in runs) / 3600
     versions: defaultdict[str, set[str]] = defaultdict(set)
     for cell in runs:
-        for name, version in (cell.result or {})["software"].items():
+        for name, version in (cell.result or {}).get("software", {}).items():
             if version is not None:
                 versions[name].add(str(version))
     with_these = ", ".join(f"{name} {' and '.join(sorted(v))}" for name, v in versions.items())

@@ -74,7 +74,7 @@ def _work(benchmark: Benchmark, out: Path, to_parent: Connection) -> None:
     except EverAlignError as error:
         to_parent.send(str(error))
     except KeyboardInterrupt:
-        pass  # the parent has been interrupted as well, and says so
+        raise SystemExit(130) from None  # the parent has been interrupted as well, and says so
     except Exception as error:
         # Whatever it is, the cells after this one can still be run.
         to_parent.send(f"{type(error).__name__}: {error}")

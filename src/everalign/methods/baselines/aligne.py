@@ -15,12 +15,12 @@ from torch import Tensor
 
 from everalign.config import build
 from everalign.methods.baselines.retraining import Retraining
+from everalign.methods.baselines.rows import gather
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Task
 from everalign.methods.baselines.translation import (
     Translational,
     distinct_rows,
-    gather,
     squared,
     unit_rows,
 )

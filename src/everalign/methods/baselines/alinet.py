@@ -22,6 +22,7 @@ from everalign.methods.baselines.attention import Pairs, attend, two_steps
 from everalign.methods.baselines.convolution import Adjacency, normalised_adjacency, spread
 from everalign.methods.baselines.margin import Comparing, contrastive
 from everalign.methods.baselines.retraining import Retraining
+from everalign.methods.baselines.rows import gather, unit
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
 from everalign.methods.neural.chance import Chance
@@ -113,11 +114,11 @@ class AliNet(Static[AliNetSettings]):
         return self._aggregated()[torch.from_numpy(nodes).long()]
 
     def _aggregated(self) -> Tensor:
-        x = nn.functional.normalize(self.entity, dim=1)
+        x = unit(self.entity)
         outputs: list[Tensor] = []
         for layer in self.layers:
             x = layer(x, self.near, self.far)
-            outputs.append(nn.functional.normalize(x, dim=1))
+            outputs.append(unit(x))
         return torch.cat(outputs, dim=1) / math.sqrt(len(outputs))
 
 
@@ -125,10 +126,10 @@ def relation_loss(x: Tensor, triples: Tensor) -> Tensor:
     """How far triples are from their relation: the mean of head − tail over those given."""
     head, relation, tail = triples.T
     place: Tensor = torch.unique(relation, return_inverse=True)[1]
-    step = x[head] - x[tail]
+    step = gather(x, head) - gather(x, tail)
     count = torch.bincount(place)
     total = step.new_zeros((len(count), step.shape[1])).index_add(0, place, step)
-    apart = step - (total / count[:, None])[place]
+    apart = step - gather(total / count[:, None], place)
     distance: Tensor = apart.norm(dim=1)
     return distance.mean()
 

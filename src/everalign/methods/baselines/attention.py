@@ -14,6 +14,7 @@ from torch import Tensor
 from everalign.compiled import compiled
 from everalign.graph import UnionGraph
 from everalign.methods.baselines.convolution import compressed
+from everalign.methods.baselines.rows import gather
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -83,12 +84,12 @@ def attend(pairs: Pairs, asking: Tensor, asked: Tensor, x: Tensor) -> Tensor:
     highest = highest.scatter_reduce(0, row, logit.detach(), "amax")
     weight = torch.exp(logit - highest[row])
     total = weight.new_zeros(pairs.nodes).index_add(0, row, weight)
-    result: Tensor = _Gather.apply(pairs, weight / total[row], x)  # type: ignore[no-untyped-call]
+    result: Tensor = _Gather.apply(pairs, weight / gather(total, row), x)  # type: ignore[no-untyped-call]
     return result
 
 
 def two_steps(graph: UnionGraph, most: int, hub: int) -> Pairs:
-    """Each node with itself and the `most` nodes two steps away that most leads to.
+    """Each node with the `most` nodes two steps away that most leads to; itself, where none are.
 
     A way through a node with n neighbours counts 1/n, and one through a node with more than
     `hub` counts nothing: what a hub joins has little in common, and there is far too much of it.

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from everalign.config import build
@@ -20,10 +19,10 @@ from everalign.graph import IntArray
 from everalign.methods.baselines.convolution import normalised_adjacency, spread
 from everalign.methods.baselines.inductive import Inductive
 from everalign.methods.baselines.margin import Comparing, margin_ranking
+from everalign.methods.baselines.rows import unit
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
 from everalign.methods.neural.chance import Chance
-from everalign.methods.neural.growth import inductive_start
 from everalign.methods.protocol import Method
 
 OPEN = 2.0  # what a gate's sigmoid gets at first
@@ -81,11 +80,8 @@ class DINGAL(Static[DINGALSettings]):
     def vectors(self, nodes: IntArray) -> Tensor:
         return self._convolved()[torch.from_numpy(nodes).long()]
 
-    def start_new(self, known: NDArray[np.bool_]) -> None:
-        inductive_start(self.task.graph, self.entity.detach().numpy(), known)
-
     def _convolved(self) -> Tensor:
-        x = nn.functional.normalize(self.entity, dim=1)
+        x = unit(self.entity)
         for mask, highway in zip(self.masks, self.highways, strict=True):
             through = highway(x)
             x = through * torch.tanh(spread(self.adjacency, mask(x) * x)) + (1 - through) * x

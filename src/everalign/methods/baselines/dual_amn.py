@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from everalign.config import build
+from everalign.errors import ConfigError
 from everalign.graph import IntArray
 from everalign.methods.baselines.retraining import Retraining
 from everalign.methods.baselines.settings import BaselineSettings
@@ -36,6 +37,11 @@ class DualAMNSettings(BaselineSettings):
     dropout: float = 0.3
     batch: int = 1024
     negatives: int = 4096
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dropout >= 1:
+            raise ConfigError("'dropout' must be less than 1")
 
 
 class DualAMN(Static[DualAMNSettings]):

@@ -22,6 +22,7 @@ from everalign.graph import IntArray, union_triples
 from everalign.methods.baselines.convolution import Adjacency, spread
 from everalign.methods.baselines.margin import Comparing, margin_ranking
 from everalign.methods.baselines.retraining import Retraining
+from everalign.methods.baselines.rows import unit
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Static, Task
 from everalign.methods.neural.chance import Chance
@@ -33,7 +34,7 @@ STILL = 0.1  # what an entity's own row counts, beside the weights of its triple
 
 @dataclass(frozen=True)
 class KEGCNSettings(BaselineSettings):
-    """As published, but for a rate that suits a table whose rows are scaled to length 1."""
+    """A rate that suits a table of rows at length 1, and a small one for relations."""
 
     learning_rate: float = 0.1
     max_epochs: int = 500
@@ -107,7 +108,7 @@ class KEGCN(Static[KEGCNSettings]):
         return self._moved()[torch.from_numpy(nodes).long()]
 
     def _moved(self) -> Tensor:
-        entity = nn.functional.normalize(self.entity, dim=1)
+        entity = unit(self.entity)
         by_entity, by_relation = self.score.gradients(entity, self.forward_relation)
         relation = self.forward_relation + by_relation / (1 + self.score.of_relation)
         entity = torch.tanh(entity + self.step * by_entity)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everalign.methods.baselines.nearest import nearest_rows
+from everalign.methods.baselines.rows import gather, nearest_rows, unit
 from everalign.methods.baselines.static import Task
 
 
@@ -23,8 +23,10 @@ class Compared:
 
     def distances(self, x: Tensor, p: float) -> tuple[Tensor, Tensor]:
         """Of the pairs (a column), and of their members from the wrong partners (a row each)."""
-        left, right = x[self.left][:, None], x[self.right][:, None]
-        wrong = torch.cat([left - x[self.wrong_right], right - x[self.wrong_left]], dim=1)
+        left, right = gather(x, self.left)[:, None], gather(x, self.right)[:, None]
+        wrong = torch.cat(
+            [left - gather(x, self.wrong_right), right - gather(x, self.wrong_left)], dim=1
+        )
         return torch.norm(left - right, p, dim=2), torch.norm(wrong, p, dim=2)
 
 
@@ -50,29 +52,30 @@ class Comparing:
     def __init__(self, task: Task, negatives: int, every: int = 1, nearest: float = 0.0) -> None:
         self.pairs, self.negatives = task.seeds, negatives
         self.every, self.nearest = every, nearest
-        self._bounds = (0, task.sizes.left_entities, task.sizes.nodes)
+        self.left_nodes = task.sizes.left_entities
         self._epoch = 0
 
     def next(self, x: Tensor, rng: np.random.Generator) -> Compared:
         """What to compare in the next epoch, given the vectors of all nodes as they are now."""
         if self._epoch % self.every == 0:
             left, right = torch.from_numpy(self.pairs).T
-            unit = torch.nn.functional.normalize(x.detach(), dim=1)
-            first, middle, end = self._bounds
-            wrong_right = self._wrong(unit[left], unit[middle:end], right - middle, rng) + middle
-            wrong_left = self._wrong(unit[right], unit[first:middle], left, rng)
-            self._compared = Compared(left, right, wrong_right, wrong_left)
+            on_left, on_right = torch.tensor_split(x.detach(), [self.left_nodes])
+            wrong_right = self._wrong(on_left[left], on_right, right - self.left_nodes, rng)
+            wrong_left = self._wrong(on_right[right - self.left_nodes], on_left, left, rng)
+            self._compared = Compared(left, right, wrong_right + self.left_nodes, wrong_left)
         self._epoch += 1
         return self._compared
 
     def _wrong(
         self, asking: Tensor, answers: Tensor, own: Tensor, rng: np.random.Generator
     ) -> Tensor:
+        """Rows of `answers`, but not the row's own; that only where there is no other."""
         shape = (len(asking), self.negatives)
         # At first nothing is known, and what is near is so by chance.
         if self.nearest == 0 or self._epoch == 0:
-            return torch.from_numpy(rng.integers(0, len(answers), shape))
+            others = torch.from_numpy(rng.integers(0, max(len(answers) - 1, 1), shape))
+            return (others + (others >= own[:, None])).clamp(max=len(answers) - 1)
         count = max(self.negatives, round(self.nearest * len(answers)))
-        near = nearest_rows(asking, answers, own, count)
+        near = nearest_rows(unit(asking), unit(answers), own, count)
         choice = rng.integers(0, near.shape[1], shape)
         return torch.from_numpy(np.take_along_axis(near, choice, axis=1).astype(np.int64))

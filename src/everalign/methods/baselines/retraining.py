@@ -60,7 +60,7 @@ class Retraining(Generic[SettingsT]):
 
     def _model(self, problem: Problem) -> Static[SettingsT]:
         """What was learned, on the graphs of the problem."""
-        if self._fitted is None or self._fitted.task.problem.left is not problem.left:
+        if self._fitted is None or not self._fitted.task.is_of(problem):
             # Its first values are replaced, so chance plays no part.
             self._fitted = self.kind(Task(problem, NO_SEEDS), self.settings, Chance(0))
             values = {name: torch.from_numpy(value) for name, value in self._values.items()}

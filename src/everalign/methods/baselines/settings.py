@@ -21,10 +21,8 @@ class BaselineSettings:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "max_epochs":
-                continue
-            if type(value) is int and value < 1:
+            counts = isinstance(field.default, int) and field.name != "max_epochs"
+            if counts and getattr(self, field.name) < 1:
                 raise ConfigError(f"{field.name!r} must be at least 1")
 
     @property

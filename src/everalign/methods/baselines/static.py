@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from everalign.graph import IntArray, UnionGraph, unite
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.neural.chance import Chance
+from everalign.methods.neural.growth import inductive_start
 from everalign.methods.neural.sizes import Sizes
 from everalign.methods.neural.training import Nodes
 from everalign.methods.protocol import Problem
@@ -29,6 +30,10 @@ class Task:
 
     problem: Problem
     seeds: Nodes
+
+    def is_of(self, problem: Problem) -> bool:
+        """Whether this is about the graphs of the problem."""
+        return self.problem.left is problem.left and self.problem.right is problem.right
 
     @cached_property
     def graph(self) -> UnionGraph:
@@ -79,4 +84,4 @@ class Static(nn.Module, ABC, Generic[SettingsT]):
 
     def start_new(self, known: NDArray[np.bool_]) -> None:
         """Fill the rows of `entity` of unknown nodes; only an inductive method needs it."""
-        raise NotImplementedError
+        inductive_start(self.task.graph, self.get_parameter("entity").detach().numpy(), known)

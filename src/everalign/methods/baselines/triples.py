@@ -7,10 +7,9 @@ import torch
 from torch import Tensor
 
 from everalign.graph import IntArray
-from everalign.methods.baselines.nearest import nearest_rows
+from everalign.methods.baselines.rows import nearest_rows
 from everalign.methods.neural.training import Nodes
 
-MOST_NEAREST = 500  # kept for a node, so that the table of a large graph fits in memory
 HEAD, TAIL = 0, 2
 
 
@@ -76,5 +75,5 @@ class Replacements:
 
 def _nearest(unit: Tensor, share: float) -> IntArray:
     """The nearest others of each row, at least one of them, and itself where it is alone."""
-    count = min(max(int(share * len(unit)), 1), MOST_NEAREST)
+    count = max(int(share * len(unit)), 1)
     return nearest_rows(unit, unit, torch.arange(len(unit)), count)
