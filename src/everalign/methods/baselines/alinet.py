@@ -47,8 +47,8 @@ class AliNetSettings(BaselineSettings):
     margin: float = 1.5
     wrong_share: float = 0.1
     negatives: int = 10
-    negatives_every: int = 10
     nearest: float = 0.02
+    refresh_every: int = 5
     relation_share: float = 0.01
     relation_triples: int = 4096
     two_steps: int = 10
@@ -95,7 +95,7 @@ class AliNet(Static[AliNetSettings]):
         self.far = two_steps(task.graph, settings.two_steps, settings.hub)
         self.triples = union_triples(task.problem.left, task.problem.right)
         self.comparing = Comparing(
-            task, settings.negatives, settings.negatives_every, settings.nearest
+            task, settings.negatives, settings.nearest, settings.refresh_every
         )
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:

@@ -37,7 +37,6 @@ class GCNAlignSettings(BaselineSettings):
     max_epochs: int = 500
     margin: float = 3.0
     negatives: int = 25
-    negatives_every: int = 1
 
 
 class GCNAlign(Static[GCNAlignSettings]):
@@ -48,7 +47,7 @@ class GCNAlign(Static[GCNAlignSettings]):
         shape = (task.sizes.nodes, settings.dim)
         self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch))
         self.adjacency = normalised_adjacency(task.graph, telling(task.graph))
-        self.comparing = Comparing(task, settings.negatives, settings.negatives_every)
+        self.comparing = Comparing(task, settings.negatives)
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         s = self.settings

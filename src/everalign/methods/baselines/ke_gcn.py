@@ -40,7 +40,6 @@ class KEGCNSettings(BaselineSettings):
     max_epochs: int = 500
     margin: float = 3.0
     negatives: int = 25
-    negatives_every: int = 1
     relation_rate: float = 0.001
 
 
@@ -92,7 +91,7 @@ class KEGCN(Static[KEGCNSettings]):
         triples = union_triples(task.problem.left, task.problem.right)
         self.score = Score(triples, nodes, relations)
         self.step = 1 / (STILL + self.score.of_entity)
-        self.comparing = Comparing(task, settings.negatives, settings.negatives_every)
+        self.comparing = Comparing(task, settings.negatives)
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         s = self.settings

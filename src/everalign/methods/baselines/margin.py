@@ -8,8 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from everalign.graph import IntArray
 from everalign.methods.baselines.rows import gather, nearest_rows, unit
 from everalign.methods.baselines.static import Task
+from everalign.methods.neural.training import Nodes
 
 
 @dataclass(frozen=True)
@@ -43,39 +45,54 @@ def contrastive(x: Tensor, compared: Compared, margin: float, share: float) -> T
 
 
 class Comparing:
-    """Compares seed pairs with wrong partners of the other side, other ones every few epochs.
+    """Compares seed pairs with wrong partners of the other side, new ones every epoch.
 
-    Wrong partners are drawn from the `nearest` share of the side, or from all of it (0). The very
-    nearest alone would be too hard: many of them are nearly right.
+    Wrong partners are drawn from the `nearest` share of the side, looked up every few epochs, or
+    from all of it (0). The very nearest alone would be too hard: many of them are nearly right.
     """
 
-    def __init__(self, task: Task, negatives: int, every: int = 1, nearest: float = 0.0) -> None:
-        self.pairs, self.negatives = task.seeds, negatives
-        self.every, self.nearest = every, nearest
-        self.left_nodes = task.sizes.left_entities
+    def __init__(
+        self, task: Task, negatives: int, nearest: float = 0.0, refresh_every: int = 1
+    ) -> None:
+        self.negatives, self.nearest, self.refresh_every = negatives, nearest, refresh_every
+        self.left_nodes, right_nodes = task.sizes.left_entities, task.sizes.right_entities
+        left, right = task.seeds.T
+        self.pairs = task.seeds
+        self._on_right = _Others(right - self.left_nodes, right_nodes)
+        self._on_left = _Others(left, self.left_nodes)
         self._epoch = 0
 
     def next(self, x: Tensor, rng: np.random.Generator) -> Compared:
         """What to compare in the next epoch, given the vectors of all nodes as they are now."""
-        if self._epoch % self.every == 0:
-            left, right = torch.from_numpy(self.pairs).T
-            on_left, on_right = torch.tensor_split(x.detach(), [self.left_nodes])
-            wrong_right = self._wrong(on_left[left], on_right, right - self.left_nodes, rng)
-            wrong_left = self._wrong(on_right[right - self.left_nodes], on_left, left, rng)
-            self._compared = Compared(left, right, wrong_right + self.left_nodes, wrong_left)
-        self._epoch += 1
-        return self._compared
-
-    def _wrong(
-        self, asking: Tensor, answers: Tensor, own: Tensor, rng: np.random.Generator
-    ) -> Tensor:
-        """Rows of `answers`, but not the row's own; that only where there is no other."""
-        shape = (len(asking), self.negatives)
         # At first nothing is known, and what is near is so by chance.
-        if self.nearest == 0 or self._epoch == 0:
-            others = torch.from_numpy(rng.integers(0, max(len(answers) - 1, 1), shape))
-            return (others + (others >= own[:, None])).clamp(max=len(answers) - 1)
-        count = max(self.negatives, round(self.nearest * len(answers)))
-        near = nearest_rows(unit(asking), unit(answers), own, count)
-        choice = rng.integers(0, near.shape[1], shape)
-        return torch.from_numpy(np.take_along_axis(near, choice, axis=1).astype(np.int64))
+        if self.nearest > 0 and self._epoch > 0 and self._epoch % self.refresh_every == 0:
+            on_left, on_right = torch.tensor_split(unit(x.detach()), [self.left_nodes])
+            left, right = self._on_left.own, self._on_right.own
+            self._on_right.look_up(on_left[left], on_right, self.nearest)
+            self._on_left.look_up(on_right[right], on_left, self.nearest)
+        self._epoch += 1
+        left, right = torch.from_numpy(self.pairs).T
+        wrong_right = self._on_right.draw(self.negatives, rng) + self.left_nodes
+        return Compared(left, right, wrong_right, self._on_left.draw(self.negatives, rng))
+
+
+class _Others:
+    """The nodes of a side but for the `own` of each pair; that only where there is no other."""
+
+    def __init__(self, own: Nodes, count: int) -> None:
+        self.own, self.count = torch.from_numpy(own), count
+        self._near: IntArray | None = None
+
+    def look_up(self, asking: Tensor, answers: Tensor, share: float) -> None:
+        """Draw from the nearest `share` from now on."""
+        self._near = nearest_rows(asking, answers, self.own, max(round(share * self.count), 1))
+
+    def draw(self, number: int, rng: np.random.Generator) -> Tensor:
+        """Some for each pair, as a row."""
+        shape = (len(self.own), number)
+        if self._near is not None:
+            choice = rng.integers(0, self._near.shape[1], shape)
+            near = np.take_along_axis(self._near, choice, axis=1)
+            return torch.from_numpy(near.astype(np.int64))
+        others = torch.from_numpy(rng.integers(0, max(self.count - 1, 1), shape))
+        return (others + (others >= self.own[:, None])).clamp(max=self.count - 1)
