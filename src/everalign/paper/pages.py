@@ -108,8 +108,8 @@ def _case_study(cell: Cell, out: Path) -> str:
     if not rows:
         return "There is no run yet that has kept its corrected links."
     last = cell.records[-1]
-    all_of_them = linked(cell.corrections, f"{len(rows)} of these", out)
-    counted = f"{last['corrected']} links were corrected; {all_of_them} are kept."
+    kept = linked(cell.corrections, f"{len(rows)} of the wrong ones are kept", out)
+    counted = f"{last['corrected']} links are right where one or two wrong ones were; {kept}."
     return _joined(counted, markdown(correction_table(rows, last["t"]))).rstrip()
 
 
