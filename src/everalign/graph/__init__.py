@@ -13,6 +13,7 @@ from everalign.graph.intake import (
 )
 from everalign.graph.names import Names, Vocabulary
 from everalign.graph.union import UnionGraph, union_triples, unite
+from everalign.graph.values import Values
 
 __all__ = [
     "Graph",
@@ -21,6 +22,7 @@ __all__ = [
     "Names",
     "TripleSource",
     "UnionGraph",
+    "Values",
     "Vocabulary",
     "count_and_take",
     "intern",

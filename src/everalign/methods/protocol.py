@@ -9,11 +9,12 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.graph import Graph, IntArray
+from everalign.graph import Graph, IntArray, Values
 from everalign.matching import Candidates
 from everalign.progress import Progress
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+NOBODY: IntArray = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class Problem:
     judge with the second. Entities with an id from `old_left` / `old_right` on are new since
     the last version; `links` are the links in force, found by the last version. `full` asks an
     update to look at everything again, not only at what the delta touches.
+
+    `left_values` and `right_values` are what the graphs say in literals. `changed` are the ids
+    of the left and the right entities whose facts or trusted links are others than at the
+    method's last turn; None if that is not known. Ids without a triple and without a literal
+    are `gone`: their entities were removed, and no link may name them.
     """
 
     left: Graph
@@ -34,13 +40,20 @@ class Problem:
     old_right: int = 0
     links: Candidates = field(default_factory=Candidates.none)
     full: bool = False
+    left_values: Values = field(default_factory=Values.none)
+    right_values: Values = field(default_factory=Values.none)
+    changed: tuple[IntArray, IntArray] | None = None
+    gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY)
 
     def free(self) -> tuple[IntArray, IntArray]:
-        """The left and the right entities that no seed or validation link speaks for."""
+        """The left and the right entities that exist and that no trusted link speaks for."""
         taken = np.concatenate([self.seeds, self.valid])
-        return _without(self.left.entities, taken[:, 0]), _without(
-            self.right.entities, taken[:, 1]
+        sizes = self.left.entities, self.right.entities
+        left, right = (
+            _without(sizes[side], np.concatenate([taken[:, side], self.gone[side]]))
+            for side in range(2)
         )
+        return left, right
 
 
 class Method(Protocol):
