@@ -14,12 +14,14 @@ from everalign.rdf.links import LinkLine, iterate_links, read_links
 from everalign.rdf.names import Triple
 from everalign.rdf.reader import TripleReader, read_triples
 from everalign.rdf.relations import write_relations
+from everalign.rdf.statements import Statements
 from everalign.rdf.writing import write_links
 
 __all__ = [
     "ContEADataset",
     "LinkLine",
     "NewDataset",
+    "Statements",
     "Triple",
     "TripleReader",
     "iterate_links",

@@ -86,7 +86,7 @@ def _same_as(line: str, path: Path, number: int) -> Iterator[LinkLine]:
         if relation != SAME_AS:
             problem = f"expected a link by owl:sameAs, found {shortened(relation)}"
             raise InputError(problem, path=path, line=number)
-        if right is None:
+        if right.startswith('"'):
             problem = f"expected a link to an entity, found a literal: {shortened(line)}"
             raise InputError(problem, path=path, line=number)
         yield LinkLine(left, right, number)

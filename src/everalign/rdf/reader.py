@@ -1,4 +1,4 @@
-"""A file of triples, read from its first line to its last without holding it in memory."""
+"""A file of statements, read from its first line to its last without holding it in memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from everalign.rdf import ntriples, tabular
 from everalign.rdf.formats import Format, opened
 from everalign.rdf.names import Triple
 from everalign.rdf.opening import Block
+from everalign.rdf.statements import Statements
 
 
 class TripleReader:
-    """The triples of a file, in its order; the counts are complete when the iteration is.
+    """What a file says, in its order; the counts are complete when the iteration is.
+
+    Iterating gives the triples; `statements` gives the literals as well.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as directory:
     ...     file = Path(directory, "left.nt")
     ...     _ = file.write_text('<urn:Ada> <urn:knows> _:b0 .\\n<urn:Ada> <urn:born> "1815" .\\n')
     ...     reader = TripleReader(file)
-    ...     list(reader), reader.triples_read, reader.literals_skipped
+    ...     list(reader), reader.triples_read, reader.literals_read
     ([('urn:Ada', 'urn:knows', '_:b0')], 1, 1)
     """
 
@@ -30,28 +33,34 @@ class TripleReader:
         self.path = Path(path)
         self._watch = watch
         self.triples_read = 0
-        self.literals_skipped = 0
+        self.literals_read = 0
+
+    @property
+    def literals_skipped(self) -> int:
+        """How many literals an iteration over the triples left out."""
+        return self.literals_read
 
     def __iter__(self) -> Iterator[Triple]:
         # A chain of lists hands out triples faster than a generator that yields each of them.
-        return chain.from_iterable(self._triples_by_block())
+        return chain.from_iterable(part.triples for part in self.statements() if not part.removed)
 
-    def _triples_by_block(self) -> Iterator[list[Triple]]:
-        self.triples_read = self.literals_skipped = 0
+    def statements(self) -> Iterator[Statements]:
+        """Triples and literals, some at a time."""
+        self.triples_read = self.literals_read = 0
         file_format, blocks = opened(self.path)
         for block in blocks:
-            triples, literals = self._statements_of(block, file_format)
-            self.triples_read += len(triples)
+            statements = self._statements_of(block, file_format)
+            self.triples_read += len(statements.triples)
+            self.literals_read += len(statements.literals)
             self._watch(self.triples_read)
-            self.literals_skipped += literals
-            yield triples
-        if not self.triples_read + self.literals_skipped:
+            yield statements
+        if not self.triples_read + self.literals_read:
             raise InputError("has no triples", path=self.path)
 
-    def _statements_of(self, block: Block, file_format: Format) -> tuple[list[Triple], int]:
+    def _statements_of(self, block: Block, file_format: Format) -> Statements:
         if file_format is Format.N_TRIPLES:
             return ntriples.statements_of(block, self.path)
-        return tabular.triples_of(block, self.path), 0
+        return tabular.statements_of(block, self.path)
 
 
 def read_triples(path: str | Path) -> Iterator[Triple]:

@@ -8,15 +8,27 @@ from typing import NoReturn
 
 from everalign.errors import InputError
 from everalign.rdf.formats import looks_like_statement
+from everalign.rdf.literals import with_literals
 from everalign.rdf.names import Triple, shortened, without_brackets
 from everalign.rdf.opening import Block
+from everalign.rdf.statements import Statements
 
 _NAME_IT_NT = "looks like N-Triples, whose file name should end in .nt"
 _STATEMENT_END = re.compile(r"<[^<>]*>\s*\.")
 
 
-def triples_of(block: Block, path: Path) -> list[Triple]:
-    """The triples of a block whose lines are ``head<TAB>relation<TAB>tail``."""
+def statements_of(block: Block, path: Path) -> Statements:
+    """What stands in a block whose lines are ``head<TAB>relation<TAB>tail``.
+
+    A tail in quotation marks, written as a literal of N-Triples, is a literal.
+    """
+    rows = _rows_of(block, path)
+    if '"' not in block.text:
+        return Statements(rows, [])
+    return with_literals(rows)
+
+
+def _rows_of(block: Block, path: Path) -> list[Triple]:
     triples = []
     bracketed = "<" in block.text
     for number, line in block.lines():
