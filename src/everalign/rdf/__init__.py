@@ -11,6 +11,8 @@ from __future__ import annotations
 from everalign.rdf.dataset import ContEADataset
 from everalign.rdf.layout import NewDataset, write_rows
 from everalign.rdf.links import LinkLine, iterate_links, read_links
+from everalign.rdf.listing import read_names
+from everalign.rdf.literals import with_literals
 from everalign.rdf.names import Triple
 from everalign.rdf.reader import TripleReader, read_triples
 from everalign.rdf.relations import write_relations
@@ -26,7 +28,9 @@ __all__ = [
     "TripleReader",
     "iterate_links",
     "read_links",
+    "read_names",
     "read_triples",
+    "with_literals",
     "write_links",
     "write_relations",
     "write_rows",
