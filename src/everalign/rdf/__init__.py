@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from everalign.rdf.dataset import ContEADataset
 from everalign.rdf.layout import NewDataset, write_rows
-from everalign.rdf.linkfiles import check_sssom, read_link_file
+from everalign.rdf.linkfiles import Change, Prefixes, Style, check_sssom, read_link_file
 from everalign.rdf.links import LinkLine, iterate_links, read_links
 from everalign.rdf.names import Triple
 from everalign.rdf.reader import TripleReader, read_triples
@@ -20,9 +20,12 @@ from everalign.rdf.whole import whole_file
 from everalign.rdf.writing import write_links
 
 __all__ = [
+    "Change",
     "ContEADataset",
     "LinkLine",
     "NewDataset",
+    "Prefixes",
+    "Style",
     "Triple",
     "TripleReader",
     "check_sssom",

@@ -32,7 +32,8 @@ class Style:
     """How links are written, where the format leaves a choice.
 
     `annotate` asks for the confidence beside each statement; `calibrated` says whether the
-    scores of found links are confidences at all. The sources are the IRIs of the two graphs.
+    scores of found links are confidences at all. The sources are the IRIs of the two graphs. A
+    mapping set is what SSSOM makes of the links; it has an id and a licence.
     """
 
     prefixes: Prefixes = field(default_factory=Prefixes)
@@ -40,6 +41,8 @@ class Style:
     calibrated: bool = True
     left_source: str | None = None
     right_source: str | None = None
+    mapping_set_id: str | None = None
+    license: str | None = None
 
     def __post_init__(self) -> None:
         for source in (self.left_source, self.right_source):
