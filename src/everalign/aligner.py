@@ -9,19 +9,24 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib.metadata import version as installed
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from everalign.change import Change, changed_since, read_delta, read_reversion
 from everalign.config import Config
 from everalign.errors import ConfigError, StateError
 from everalign.evaluation.metrics import Scores, calibration_error, score
+from everalign.exporting import is_calibrated, selected, write_export
 from everalign.flow import apply_pending, config_of
-from everalign.graph import LinkSource, Names, TripleSource, pairs_of
-from everalign.ledger import RULES, Event
+from everalign.graph import LinkSource, TripleSource, pairs_of
+from everalign.ledger import RULES
 from everalign.methods import entry_of, make_method
+from everalign.past import changes_between, differences, happenings, span_of
 from everalign.progress import Progress, silent
-from everalign.reasons import explanation, find_entity, relation_links
+from everalign.rdf import LinkChange, Style
+from everalign.rdf.linkfiles import write_feed
+from everalign.reasons import explanation, relation_links
 from everalign.reports import (
+    Difference,
     Explanation,
     Happening,
     Link,
@@ -30,7 +35,7 @@ from everalign.reports import (
     Report,
     Status,
 )
-from everalign.selection import Selection, all_links, check_share, refuse_uncalibrated
+from everalign.selection import Selection, check_share
 from everalign.situation import SIDES
 from everalign.store import Delta, Store
 
@@ -187,9 +192,7 @@ class Aligner:
         """
         selection = Selection(min_score, min_confidence, target_precision)
         with Store.open(self.state, write=False) as store:
-            if selection.needs_probabilities:
-                refuse_uncalibrated(config_of(store).method)
-            return selection.of(all_links(store, at, proposals=selection.needs_probabilities))
+            return selected(store, selection, at)
 
     def explain(self, entity: str) -> Explanation:
         """Why an entity has the link that it has, and what else the method has considered."""
@@ -231,17 +234,10 @@ class Aligner:
                 reports=tuple(reports),
             )
 
-    def history(self, entity: str | None = None) -> list[Happening]:
-        """What happened to the links of one entity, or to all, oldest first."""
+    def history(self, entity: str | None = None, *, since: int = 0) -> list[Happening]:
+        """What happened to the links of one entity, or to all, from a version on, oldest first."""
         with Store.open(self.state, write=False) as store:
-            names = Names(store.names("left", "entity")), Names(store.names("right", "entity"))
-            if entity is None:
-                return [_happening(event, *names) for event in store.events()]
-            left, right = find_entity(entity, *names)
-            events = store.events(left=left) if left is not None else []
-            events += store.events(right=right) if right is not None else []
-            in_order = sorted(dict.fromkeys(events), key=lambda event: event.version)
-            return [_happening(event, *names) for event in in_order]
+            return happenings(store, entity, since)
 
     def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
         """How the found links compare with gold links.
@@ -262,12 +258,59 @@ class Aligner:
 
     def _calibrated(self) -> bool:
         with Store.open(self.state, write=False) as store:
-            # Links can be looked at also where their method is not known.
-            name = config_of(store).method
-        try:
-            return entry_of(name).calibrated
-        except ConfigError:
-            return False
+            return is_calibrated(store)
+
+    def diff(self, before: int, after: int) -> list[Difference]:
+        """How the links differ between two versions, whichever of them is the later one."""
+        with Store.open(self.state, write=False) as store:
+            return differences(store, before, after)
+
+    def changes(self, since: int | None = None, until: int | None = None) -> list[LinkChange]:
+        """What to remove from the links of a version, and to add, to get those of a later one.
+
+        Without `since` it begins with no links at all, without `until` it leads to those in force.
+        """
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            return changes_between(store, since, until)
+
+    def write_changes(
+        self,
+        stream: IO[bytes],
+        format: str = "jsonl",
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        removals: IO[bytes] | None = None,
+    ) -> int:
+        """Write the changes as jsonl, nt or patch (RDF Patch) and say how many there are."""
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            changes = changes_between(store, since, until)
+            write_feed(changes, stream, format, span_of(store, since, until), removals)
+            return len(changes)
+
+    def export(
+        self,
+        stream: IO[bytes],
+        format: str = "tsv",
+        style: Style | None = None,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        target_precision: float | None = None,
+        at: int | None = None,
+        found_only: bool = False,
+    ) -> int:
+        """Write the links that `links` would give, in any format, and say how many there are."""
+        selection = Selection(min_score, min_confidence, target_precision)
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            links = selected(store, selection, at)
+            if found_only:
+                links = [link for link in links if link.origin != "given"]
+            write_export(store, links, stream, format, style or Style(), at, found_only=found_only)
+            return len(links)
 
 
 def settled(config: Config) -> Config:
@@ -352,15 +395,3 @@ def _known_facts(info: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in info.items()
         if name in known
     }
-
-
-def _happening(event: Event, left: Names, right: Names) -> Happening:
-    rivals = " and ".join(f"{left[a]} – {right[b]}" for a, b in event.rivals)
-    return Happening(
-        version=event.version,
-        what=event.kind.value,
-        left=left[event.left],
-        right=right[event.right],
-        score=event.score,
-        reason=f"{event.reason} {rivals}".strip(),
-    )

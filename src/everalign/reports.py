@@ -156,3 +156,22 @@ class RelationLink:
     left_in_right: float
     right_in_left: float
     support: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one pair differs between two versions.
+
+    `what` is "added", "revised" (it takes the place of another link), "retracted", "rescored",
+    "confirmed", "rejected" or "withdrawn" (a person's word no longer holds). `before` and `after`
+    are the scores at both ends, None where the pair is no link. `version` and `reason` tell of
+    the last thing that happened to it in between.
+    """
+
+    what: str
+    left: str
+    right: str
+    before: float | None
+    after: float | None
+    version: int
+    reason: str

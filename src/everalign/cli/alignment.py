@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from everalign.config import Config
     from everalign.reports import Report
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 STATE = click.argument("state", type=click.Path(path_type=Path))
 FILE = click.Path(path_type=Path)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -25,6 +28,28 @@ RULE = click.option(
     "method.",
 )
 AT = click.option("--at", type=int, metavar="VERSION", help="As of an earlier version.")
+SELECTION = (
+    click.option("--min-score", type=float, help="Leave out found links that score less."),
+    click.option(
+        "--min-confidence",
+        type=float,
+        help="Leave out found links that are less sure, and add the proposals that are not.",
+    ),
+    click.option(
+        "--target-precision",
+        type=float,
+        help="As many found links and proposals as can be expected to be so precise.",
+    ),
+    click.option("--found-only", is_flag=True, help="Leave out the links that were given."),
+    AT,
+)
+
+
+def selecting(command: Command) -> Command:
+    """The options that say which links are wanted."""
+    for option in reversed(SELECTION):
+        command = option(command)
+    return command
 
 
 def examples(*lines: str) -> str:
@@ -104,27 +129,15 @@ def update(state: Path, left: Path | None, right: Path | None, full: bool, as_js
     )
 )
 @STATE
-@click.option("--min-score", type=float, help="Leave out found links that score less.")
-@click.option(
-    "--min-confidence",
-    type=float,
-    help="Leave out found links that are less sure, and add the proposals that are not.",
-)
-@click.option(
-    "--target-precision",
-    type=float,
-    help="As many found links and proposals as can be expected to be so precise.",
-)
-@click.option("--found-only", is_flag=True, help="Leave out the links that were given.")
+@selecting
 @click.option(
     "--format",
     "form",
     type=click.Choice(["tsv", "nt"]),
     default="tsv",
     show_default=True,
-    help="left, right, score; or owl:sameAs as N-Triples.",
+    help="left, right, score; or owl:sameAs as N-Triples. `everalign export` has more.",
 )
-@AT
 @AS_JSON
 def links(
     state: Path,
@@ -180,27 +193,6 @@ def status(state: Path, as_json: bool) -> None:
             [r.version, r.made_at, r.source, r.links, r.added, r.revised, r.retracted, r.seconds]
             for r in now.reports
         ],
-    )
-
-
-@click.command(
-    epilog=examples(
-        "everalign history my.state http://zh.dbpedia.org/resource/杭州市",
-        "everalign history my.state --json",
-    )
-)
-@STATE
-@click.argument("entity", required=False)
-@AS_JSON
-def history(state: Path, entity: str | None, as_json: bool) -> None:
-    """Show what happened to the links of ENTITY, or to all links."""
-    happenings = open_aligner(state).history(entity)
-    if as_json:
-        print_json(happenings)
-        return
-    print_table(
-        ["version", "what", "left", "right", "score", "reason"],
-        [[h.version, h.what, h.left, h.right, h.score, h.reason] for h in happenings],
     )
 
 

@@ -2,7 +2,8 @@
 
 Reading: ``opening`` turns a path into blocks of text, ``formats`` tells what they are,
 ``tabular`` and ``ntriples`` turn them into names, and ``reader`` and ``links`` hand these
-out. Writing: ``writing`` and ``relations``. ``dataset`` knows the directories of a benchmark
+out. Writing: ``writing`` for links, ``relations``, and ``whole``, which never leaves half a
+file; ``linkfiles`` has the formats of links. ``dataset`` knows the directories of a benchmark
 dataset and ``layout`` writes them.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from everalign.rdf.dataset import ContEADataset
 from everalign.rdf.layout import NewDataset, write_rows
+from everalign.rdf.linkfiles import LinkChange, Prefixes, Style, check_sssom, read_link_file
 from everalign.rdf.links import LinkLine, iterate_links, read_links
 from everalign.rdf.listing import read_names
 from everalign.rdf.literals import with_literals
@@ -17,19 +19,26 @@ from everalign.rdf.names import Triple
 from everalign.rdf.reader import TripleReader, read_triples
 from everalign.rdf.relations import write_relations
 from everalign.rdf.statements import Statements
+from everalign.rdf.whole import whole_file
 from everalign.rdf.writing import write_links
 
 __all__ = [
     "ContEADataset",
+    "LinkChange",
     "LinkLine",
     "NewDataset",
+    "Prefixes",
     "Statements",
+    "Style",
     "Triple",
     "TripleReader",
+    "check_sssom",
     "iterate_links",
+    "read_link_file",
     "read_links",
     "read_names",
     "read_triples",
+    "whole_file",
     "with_literals",
     "write_links",
     "write_relations",
