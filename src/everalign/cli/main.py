@@ -15,6 +15,7 @@ from everalign.cli.exporting import check_sssom, export
 from everalign.cli.figures import plot
 from everalign.cli.history import changes, diff, history
 from everalign.cli.paper import paper
+from everalign.cli.words import confirm, reject, revert, withdraw
 from everalign.errors import EverAlignError
 
 EPILOG = """\b
@@ -36,9 +37,10 @@ def everalign() -> None:
 
 
 ON_ONE_ALIGNMENT = (init, update, links, export, explain, relations, status, evaluate)
+BY_PEOPLE = (confirm, reject, withdraw, revert)
 ON_ITS_PAST = (history, diff, changes)
 OTHERS = (methods, bench, paper, plot, sample, datasets, check_sssom, demo)
-for command in (*ON_ONE_ALIGNMENT, *ON_ITS_PAST, *OTHERS):
+for command in (*ON_ONE_ALIGNMENT, *BY_PEOPLE, *ON_ITS_PAST, *OTHERS):
     everalign.add_command(command)
 
 
