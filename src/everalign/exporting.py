@@ -39,8 +39,8 @@ _BY_METHOD = {
     "semapv:SemanticSimilarityThresholdMatching",
 )  # fmt: skip
 _UNKNOWN_METHOD = "semapv:UnspecifiedMatching"
-_METHODS_WORD = (Kind.ADDED, Kind.REVISED, Kind.RESCORED)
-_TAKES_OUT = (Kind.RETRACTED, Kind.REJECTED, Kind.WITHDRAWN)
+_METHODS_WORD = ("added", "revised", "rescored")
+_TAKES_OUT = ("retracted", "rejected", "withdrawn")
 
 NamePair = tuple[str, str]
 
@@ -184,9 +184,9 @@ def _found(events: Sequence[Event]) -> Event | None:
     """The last word of a method on a pair, if it has spoken for it and not taken that back."""
     last = None
     for event in events:
-        if event.kind in _METHODS_WORD:
+        if event.kind.value in _METHODS_WORD:
             last = event
-        elif event.kind in _TAKES_OUT:
+        elif event.kind.value in _TAKES_OUT:
             last = None
     return last
 

@@ -97,6 +97,8 @@ def changes(
     Another system that has the links of version --since has those of --until when it has applied
     this, in the order of the lines.
     """
+    if removals is not None and removals == output:
+        raise click.UsageError("--removals and --output must be different files")
     aligner = open_aligner(state)
     with ExitStack() as files:
         gone = files.enter_context(opened_output(removals)) if removals else None

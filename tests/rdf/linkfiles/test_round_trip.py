@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.rdf.linkfiles.nasty import BEGINNINGS, LINKS, NAMED_LINKS
@@ -49,6 +49,7 @@ def pairs(links: list[LinkRow]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("format", ENDINGS)
+@settings(max_examples=50)
 @given(LINKS)
 def test_iris_read_back(format: str, links: list[LinkRow]) -> None:
     style = Style(PREFIXES)
@@ -56,6 +57,7 @@ def test_iris_read_back(format: str, links: list[LinkRow]) -> None:
 
 
 @pytest.mark.parametrize("format", ["nt", "ttl"])
+@settings(max_examples=50)
 @given(LINKS)
 def test_annotated_links_read_back(format: str, links: list[LinkRow]) -> None:
     style = Style(PREFIXES, annotate=True)
@@ -63,17 +65,20 @@ def test_annotated_links_read_back(format: str, links: list[LinkRow]) -> None:
 
 
 @pytest.mark.parametrize("format", ["tsv", "jsonl"])
+@settings(max_examples=50)
 @given(NAMED_LINKS)
 def test_names_that_are_no_iris_read_back_from_tables(format: str, links: list[LinkRow]) -> None:
     assert read_back(written(links, format), ENDINGS[format]) == pairs(links)
 
 
+@settings(max_examples=50)
 @given(st.one_of(LINKS, NAMED_LINKS))
 def test_parquet_reads_back(links: list[LinkRow]) -> None:
     pytest.importorskip("pyarrow")
     assert read_back(written(links, "parquet"), ".parquet") == pairs(links)
 
 
+@settings(max_examples=50)
 @given(LINKS)
 def test_sssom_reads_back_and_passes_its_own_check(links: list[LinkRow]) -> None:
     rows = [

@@ -69,7 +69,7 @@ def write_feed(
         removed = _statements(change for change in ordered if change.op == "remove")
         if removed and removals is None:
             raise ConfigError(
-                f"{len(removed)} links are to be removed, which N-Triples cannot say: "
+                f"N-Triples cannot say which links to remove ({len(removed)} of them): "
                 "use --format patch, or --removals FILE"
             )
         lines = _statements(each for each in ordered if each.op != "remove" and not each.known)
