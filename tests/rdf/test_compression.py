@@ -75,10 +75,8 @@ def test_a_damaged_file_is_refused(write: Write, suffix: str) -> None:
 
 def bomb(suffix: str, line: bytes, times: int) -> bytes:
     """A small file that holds a very large one."""
-    compressor = {
-        "bz2": lambda: bz2.BZ2Compressor(9),
-        "zst": lambda: zstandard.ZstdCompressor(level=19).compressobj(),
-    }[suffix]()
+    zstd = zstandard.ZstdCompressor(level=19).compressobj()
+    compressor = bz2.BZ2Compressor(9) if suffix == "bz2" else zstd
     parts = [compressor.compress(line * 1000) for _ in range(times)]
     return b"".join([*parts, compressor.flush()])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -191,12 +191,12 @@ def test_graphs_can_be_chosen(write: Write, name: str) -> None:
 
 
 @pytest.fixture
-def _little_memory() -> object:  # type: ignore[misc]
+def _little_memory() -> Iterator[None]:
     """Half a gibibyte more than now, and not a byte beyond."""
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (now + (1 << 29), before[1]))
-    yield None
+    yield
     resource.setrlimit(resource.RLIMIT_AS, before)
 
 

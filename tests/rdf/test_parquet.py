@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -95,5 +96,5 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
     assert "cannot be read as Parquet" in refusal(path)
     path.write_bytes(b"a\tb\tc\n")
     assert refusal(path) == "is named like a Parquet file but does not begin like one"
-    path.write_bytes(__import__("gzip").compress(whole))
+    path.write_bytes(gzip.compress(whole))
     assert "Parquet" in refusal(path)
