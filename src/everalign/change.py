@@ -250,5 +250,5 @@ def _occasion(store: Store | None) -> Content:
 
 def _named(source: object) -> str:
     if isinstance(source, TripleReader):
-        source = source.path
+        return source.name
     return Path(source).name if isinstance(source, str | Path) else "memory"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,8 @@ from everalign.cli.output import Bar, print_json, print_table
 if TYPE_CHECKING:
     from everalign.aligner import Aligner
     from everalign.config import Config
+    from everalign.progress import Progress
+    from everalign.rdf import TripleReader
     from everalign.reports import Outcome, Report
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -45,6 +48,59 @@ SELECTION = (
 )
 
 
+CHOICE = (
+    click.option(
+        "--graph-filter",
+        multiple=True,
+        metavar="RULE",
+        help="Keep only what a rule wants: predicate=IRI, not-predicate=IRI, namespace=IRI, "
+        "graph=IRI or language=en. May be given several times.",
+    ),
+    click.option(
+        "--skip-errors", is_flag=True, help="Leave out lines that cannot be read, and list them."
+    ),
+)
+
+
+def choosing(command: Command) -> Command:
+    """The options that say what to read of the files."""
+    for option in reversed(CHOICE):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def reading(
+    rules: Sequence[str], skip_errors: bool, progress: Progress
+) -> Iterator[Callable[[Sequence[Path]], TripleReader | None]]:
+    """A way to make readers of files; at the end it says what they have left out."""
+    from everalign.rdf import Choice, TripleReader
+
+    choice, readers = Choice.parsed(rules), []
+
+    def reader(paths: Sequence[Path]) -> TripleReader | None:
+        if not paths:
+            return None
+        readers.append(
+            TripleReader(
+                paths,
+                lambda read: progress(f"reading {paths[0]}", read, 0),
+                choice=choice,
+                skip_errors=skip_errors,
+            )
+        )
+        return readers[-1]
+
+    yield reader
+    for each in readers:
+        if each.left_out:
+            click.echo(f"{each.name}: {each.left_out} statements were left out by the filter")
+        for fault in each.skipped:
+            click.echo(f"skipped: {fault.path}, line {fault.line}: {fault.reason}", err=True)
+        if each.skipped_count:
+            click.echo(f"{each.name}: {each.skipped_count} lines were skipped")
+
+
 def selecting(command: Command) -> Command:
     """The options that say which links are wanted."""
     for option in reversed(SELECTION):
@@ -64,34 +120,41 @@ def examples(*lines: str) -> str:
     )
 )
 @STATE
-@click.option("--left", type=FILE, required=True, help="Triples of the left graph.")
-@click.option("--right", type=FILE, required=True, help="Triples of the right graph.")
+@click.option("--left", type=FILE, required=True, multiple=True, help="Triples of the left graph.")
+@click.option(
+    "--right", type=FILE, required=True, multiple=True, help="Triples of the right graph."
+)
 @click.option("--seeds", type=FILE, help="Trusted links: left TAB right.")
 @click.option("--valid", type=FILE, help="More trusted links, to judge by, not to learn from.")
 @click.option("--method", help="A method that `everalign methods` lists.")
 @click.option("--seed", type=click.IntRange(min=0), help="Where every random choice comes from.")
 @RULE
 @click.option("--config", type=FILE, help="Settings as TOML; options given here come first.")
+@choosing
 def init(
     state: Path,
-    left: Path,
-    right: Path,
+    left: tuple[Path, ...],
+    right: tuple[Path, ...],
     seeds: Path | None,
     valid: Path | None,
     method: str | None,
     seed: int | None,
     rule: str | None,
     config: Path | None,
+    graph_filter: tuple[str, ...],
+    skip_errors: bool,
 ) -> None:
     """Start an alignment from two graphs and trusted links.
 
-    Seeds can be left out where names and other literals suffice.
+    Graphs are files in a format of RDF or tables, packed or not; --left and --right may be given
+    several times, and take patterns such as 'dump/*.nt.gz'. Seeds can be left out where names and
+    other literals suffice.
     """
     from everalign.aligner import Aligner
 
     settings = configuration(config, method, seed, rule)
-    with Bar() as bar:
-        aligner = Aligner.create(state, left, right, seeds, valid, settings, bar)
+    with Bar() as bar, reading(graph_filter, skip_errors, bar) as read:
+        aligner = Aligner.create(state, read(left), read(right), seeds, valid, settings, bar)
     _say(aligner.status().reports[-1])
 
 
@@ -105,10 +168,10 @@ def init(
     )
 )
 @STATE
-@click.option("--left", type=FILE, help="What the left graph has gained, or a patch.")
-@click.option("--right", type=FILE, help="What the right graph has gained, or a patch.")
-@click.option("--remove-left", type=FILE, help="Triples that the left graph has lost.")
-@click.option("--remove-right", type=FILE, help="Triples that the right graph has lost.")
+@click.option("--left", type=FILE, multiple=True, help="What the left graph has gained.")
+@click.option("--right", type=FILE, multiple=True, help="What the right graph has gained.")
+@click.option("--remove-left", type=FILE, multiple=True, help="What the left graph has lost.")
+@click.option("--remove-right", type=FILE, multiple=True, help="What the right graph has lost.")
 @click.option("--drop-left", type=FILE, help="Left entities that are gone, one a line.")
 @click.option("--drop-right", type=FILE, help="Right entities that are gone, one a line.")
 @click.option("--seeds", type=FILE, help="More trusted links.")
@@ -118,18 +181,32 @@ def init(
 @click.option("--withdraw", type=FILE, help="Pairs of which all that was said is taken back.")
 @click.option("--full", is_flag=True, help="Look at everything again, also without new triples.")
 @click.option("--again", is_flag=True, help="Apply a delta that was applied before once more.")
+@choosing
 @AS_JSON
-def update(state: Path, full: bool, again: bool, as_json: bool, **given: Path | None) -> None:
+def update(
+    state: Path,
+    left: tuple[Path, ...],
+    right: tuple[Path, ...],
+    remove_left: tuple[Path, ...],
+    remove_right: tuple[Path, ...],
+    full: bool,
+    again: bool,
+    graph_filter: tuple[str, ...],
+    skip_errors: bool,
+    as_json: bool,
+    **given: Path | None,
+) -> None:
     """Feed in what has changed and bring the links up to date.
 
-    What is removed goes before what is added comes. All files together make one version.
+    What is removed goes before what is added comes; an RDF Patch may stand for both. All files
+    together make one version.
     """
     from everalign.change import Change
 
-    with Bar() as bar:
-        outcome = open_aligner(state).update(
-            progress=bar, change=Change(**given), full=full, again=again
-        )
+    with Bar() as bar, reading(graph_filter, skip_errors, bar) as read:
+        gained, lost = (read(left), read(right)), (read(remove_left), read(remove_right))
+        change = Change(*gained, *lost, **given)
+        outcome = open_aligner(state).update(progress=bar, change=change, full=full, again=again)
     say_outcome(outcome, as_json)
 
 

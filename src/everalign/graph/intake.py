@@ -14,7 +14,7 @@ from everalign.graph.graph import Graph
 from everalign.graph.names import Vocabulary
 from everalign.graph.taking import TripleSource, opened
 from everalign.graph.values import IntArray
-from everalign.rdf import LinkLine, read_links, read_names
+from everalign.rdf import LinkLine, read_link_file, read_names
 
 LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
 NameSource: TypeAlias = str | Path | Iterable[str]
@@ -118,7 +118,7 @@ def refuse_swapped_sides(
 
 def _lines(source: LinkSource) -> tuple[Iterable[LinkLine], str | Path | None]:
     if isinstance(source, str | Path):
-        return read_links(source), source
+        return read_link_file(source), source
     pairs = dict.fromkeys((left, right) for left, right in source)
     return [LinkLine(left, right, n) for n, (left, right) in enumerate(pairs, 1)], None
 

@@ -15,7 +15,9 @@ PLAIN_LITERAL = (
     rf"(?:@[a-z]+(?:-[a-z0-9]+)*|\^\^<(?!_:|{re.escape(XSD_STRING)}>){IN_IRI}+>)?"
 )
 _IS_PLAIN = re.compile(PLAIN_LITERAL)
-_LOOKS_LIKE_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>]*>)?', re.DOTALL)
+_LOOKS_LIKE_LITERAL = re.compile(
+    r'"[^"\\]*(?:\\.[^"\\]*)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>]*>)?', re.DOTALL
+)
 
 
 def as_literal(field: str) -> str | None:

@@ -13,20 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
-from pyoxigraph import Triple as QuotedTriple
+from pyoxigraph import NamedNode, RdfFormat, parse
 
 from everalign.errors import InputError
 from everalign.rdf.literals import PLAIN_LITERAL
-from everalign.rdf.names import IN_IRI, NOT_IN_IRI, Triple, is_iri, shortened
+from everalign.rdf.names import IN_IRI, NOT_IN_IRI, Triple, shortened
 from everalign.rdf.opening import Block
+from everalign.rdf.reading import Reading
 from everalign.rdf.statements import Statements, sorted_out
+from everalign.rdf.terms import checked_name, name_of, reason_of, refuse_nesting
 
-Term: TypeAlias = NamedNode | BlankNode | Literal | QuotedTriple
-
-_PLACE_IN_MESSAGE = re.compile(r"Parser error .*?: ")
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9]+(?= )")
 # <head> <relation> <tail> . and its line end: the characters outside of the three names
 # that are forbidden inside of them.
@@ -35,25 +32,25 @@ _NAME = f"<((?!_:){IN_IRI}+)>"
 _LITERAL_LINE = re.compile(rf"^{_NAME}[ \t]{_NAME}[ \t]({PLAIN_LITERAL})[ \t]\.$", re.MULTILINE)
 
 
-def statements_of(block: Block, path: Path) -> Statements:
+def statements_of(block: Block, reading: Reading) -> Statements:
     """What stands in a block of N-Triples."""
-    return _cut(block.text) or _parsed(block.text) or _line_by_line(block, path)
+    return _cut(block.text) or _parsed(block.text) or _line_by_line(block, reading)
 
 
 def statements_in_line(line: str, path: Path, number: int) -> Iterator[Triple]:
     """The statement in a line, if there is one; its tail may be a literal."""
     try:
+        refuse_nesting(line)
         # Lenient, since names are only compared: what N-Triples itself forbids is checked
         # here, and dumps with a stray "%" in an IRI can be read.
         for quad in parse(line, format=RdfFormat.N_TRIPLES, lenient=True):
             yield (
-                _checked_name(quad.subject),
-                _checked_name(quad.predicate),
-                _checked_name(quad.object),
+                checked_name(quad.subject),
+                checked_name(quad.predicate),
+                checked_name(quad.object),
             )
     except SyntaxError as error:
-        reason = _PLACE_IN_MESSAGE.sub("", error.msg)
-        problem = f"not a line of N-Triples ({reason}): {shortened(line)}"
+        problem = f"not a line of N-Triples ({reason_of(error)}): {shortened(line)}"
         raise InputError(problem, path=path, line=number) from None
     except InputError as error:
         raise InputError(error.problem, path=path, line=number) from None
@@ -115,34 +112,25 @@ def _cut_literals(lines: list[str]) -> list[Triple] | None:
 
 def _parsed(text: str) -> Statements | None:
     rows: list[Triple] = []
+    if "<<" in text:
+        return None
     try:
         for quad in parse(text, format=RdfFormat.N_TRIPLES):
             head, tail = quad.subject, quad.object
             if type(head) is NamedNode and type(tail) is NamedNode:
                 rows.append((head.value, quad.predicate.value, tail.value))
             else:
-                rows.append((_name(head), quad.predicate.value, _name(tail)))
+                rows.append((name_of(head), quad.predicate.value, name_of(tail)))
     except (SyntaxError, InputError):
         return None
     return sorted_out(rows)
 
 
-def _line_by_line(block: Block, path: Path) -> Statements:
-    lines = block.lines()
-    return sorted_out([row for n, line in lines for row in statements_in_line(line, path, n)])
-
-
-def _name(term: Term) -> str:
-    if isinstance(term, NamedNode):
-        return term.value
-    if isinstance(term, QuotedTriple):
-        raise InputError(f"triples about triples are not supported: {shortened(str(term))}")
-    return str(term)
-
-
-def _checked_name(term: Term) -> str:
-    name = _name(term)
-    iri = term.datatype if isinstance(term, Literal) else term
-    if isinstance(iri, NamedNode) and not is_iri(iri.value):
-        raise InputError(f"not an IRI: {shortened(str(iri))}")
-    return name
+def _line_by_line(block: Block, reading: Reading) -> Statements:
+    rows: list[Triple] = []
+    for number, line in block.lines():
+        try:
+            rows += statements_in_line(line, reading.path, number)
+        except InputError as error:
+            reading.fault(error)
+    return sorted_out(rows)

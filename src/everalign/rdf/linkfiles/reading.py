@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from everalign.errors import InputError
-from everalign.rdf.linkfiles.alignment import read_alignment
+from everalign.rdf.linkfiles.alignment import ALIGN, read_alignment
 from everalign.rdf.linkfiles.sssom import read_sssom
 from everalign.rdf.linkfiles.statements import read_nt, read_turtle
-from everalign.rdf.linkfiles.tables import read_jsonl, read_parquet, read_tsv
-from everalign.rdf.links import LinkLine
+from everalign.rdf.linkfiles.tables import read_jsonl, read_parquet
+from everalign.rdf.links import LinkLine, iterate_links
 from everalign.rdf.opening import text_blocks
 
 Reader = Callable[[Path], Iterator[LinkLine]]
@@ -18,8 +18,6 @@ Reader = Callable[[Path], Iterator[LinkLine]]
 _BY_SUFFIX: Mapping[str, Reader] = {
     ".nt": read_nt,
     ".ttl": read_turtle,
-    ".rdf": read_alignment,
-    ".xml": read_alignment,
     ".jsonl": read_jsonl,
     ".ndjson": read_jsonl,
     ".parquet": read_parquet,
@@ -28,7 +26,8 @@ _SSSOM_STARTS = ("#curie_map", "#mapping_set", "#license", "#sssom_version", "su
 
 
 def read_link_file(path: str | Path) -> list[LinkLine]:
-    """The links of a file: tsv, nt, ttl, sssom, alignment, jsonl or parquet.
+    """The links of a file: a table, SSSOM, JSON lines, Parquet, the format of the Alignment API,
+    or ``owl:sameAs`` in any format of RDF, with or without annotations.
 
     The name tells the format; a table is SSSOM if it begins like one. A link that stands there
     twice is given once, with its first line. Turtle has 0 for the line, which is not known.
@@ -50,15 +49,16 @@ def read_link_file(path: str | Path) -> list[LinkLine]:
 
 
 def _reader(path: Path) -> Reader:
-    name = path.name.lower().removesuffix(".gz")
+    name = path.name.lower()
+    for packing in (".gz", ".bz2", ".zst"):
+        name = name.removesuffix(packing)
     if name.endswith(".sssom.tsv"):
         return read_sssom
-    known = _BY_SUFFIX.get(Path(name).suffix)
-    return known or (read_sssom if _begins_like_sssom(path) else read_tsv)
-
-
-def _begins_like_sssom(path: Path) -> bool:
+    if known := _BY_SUFFIX.get(Path(name).suffix):
+        return known
     first = next(text_blocks(path), None)
-    start = "" if first is None else first.text[:1000]
+    start = "" if first is None else first.text[:4000]
     # There may be spaces between the mark and the YAML.
-    return start.replace("# ", "#").startswith(_SSSOM_STARTS)
+    if start.replace("# ", "#").startswith(_SSSOM_STARTS):
+        return read_sssom
+    return read_alignment if ALIGN.rstrip("#") in start else iterate_links

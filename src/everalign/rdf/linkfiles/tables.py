@@ -10,7 +10,7 @@ from typing import Any
 
 from everalign.errors import ConfigError, InputError
 from everalign.rdf.linkfiles.rows import LinkRow, Style
-from everalign.rdf.links import LinkLine, iterate_links
+from everalign.rdf.links import LinkLine
 from everalign.rdf.names import shortened, without_brackets
 from everalign.rdf.opening import text_blocks
 
@@ -19,11 +19,6 @@ def write_tsv(rows: Sequence[LinkRow], _style: Style) -> Iterator[bytes]:
     """Left, right and score."""
     for row in rows:
         yield f"{_cell(row.left)}\t{_cell(row.right)}\t{float(row.score)!r}\n".encode()
-
-
-def read_tsv(path: Path) -> Iterator[LinkLine]:
-    """The links of a table, as :func:`~everalign.rdf.iterate_links` has them."""
-    return iterate_links(path)
 
 
 def write_jsonl(rows: Sequence[LinkRow], _style: Style) -> Iterator[bytes]:
