@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from everalign.errors import ConfigError, InputError
-from everalign.flow import SIDES, config_of, last_problem, vocabulary
+from everalign.flow import config_of, last_problem
 from everalign.graph import Names, Vocabulary
 from everalign.ledger import Pair, View
 from everalign.methods import (
@@ -17,6 +17,7 @@ from everalign.methods import (
     make_method,
 )
 from everalign.reports import Account, Considered, Evidence, Explanation, Link, RelationLink
+from everalign.situation import SIDES, line_of, turn_of, vocabulary
 from everalign.store import Side, Store
 
 
@@ -169,12 +170,12 @@ class Scene:
 
 def _explaining(store: Store) -> Explaining:
     """The method as the last version has left it, if it can give reasons."""
-    config, last = config_of(store), store.last_version()
-    assert last is not None, "a method remembers what it learned in a version"
+    config, turn = config_of(store), turn_of(line_of(store))
+    assert turn is not None, "a method remembers what it learned in a version"
     method = make_method(config)
     if not isinstance(method, Explaining):
         raise ConfigError(f"method {config.method!r} cannot give reasons")
-    method.load(store.arrays(last))
+    method.load(store.arrays(turn))
     return method
 
 

@@ -128,6 +128,34 @@ def test_it_takes_every_kind_of_growth(
     check_candidates(after, found)
 
 
+@pytest.mark.parametrize("case", ["triples", "an entity", "a trusted link"])
+def test_it_takes_every_kind_of_loss(config: Config, snapshots: list[Problem], case: str) -> None:
+    first = snapshots[0]
+    left, seeds, gone = first.left, first.seeds, np.empty(0, dtype=np.int32)
+    rows, nobody = left.triples, np.empty(0, dtype=np.int32)
+    if case == "triples":
+        rows = rows[len(rows) // 20 :]
+    elif case == "an entity":
+        gone = np.setdiff1d(np.arange(left.entities), seeds[:, 0])[:1].astype(np.int32)
+        rows = rows[~np.isin(rows[:, [0, 2]], gone).any(axis=1)]
+    else:
+        seeds = seeds[1:]
+    lost = left.triples[: len(left.triples) // 20] if case == "triples" else left.triples
+    after = replace(
+        first,
+        left=replace(left, triples=rows),
+        seeds=seeds,
+        old_left=left.entities,
+        old_right=first.right.entities,
+        changed=(np.unique(lost[:, [0, 2]]).astype(np.int32), nobody),
+        gone=(gone, nobody),
+        lost_triples=len(left.triples) - len(rows),
+        lost_links=len(first.seeds) - len(seeds),
+    )
+    *_, found = run(make_method(config), [first, after])
+    check_candidates(after, found)
+
+
 def test_it_does_without_validation_links(config: Config, snapshots: list[Problem]) -> None:
     problem = replace(snapshots[0], valid=NO_LINKS)
     (found,) = run(make_method(config), [problem])

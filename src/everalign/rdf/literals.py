@@ -42,7 +42,7 @@ def with_literals(rows: list[Triple]) -> Statements:
     """Rows of a table, those with a literal as tail put apart."""
     statements = Statements([], [])
     for row in rows:
-        literal = as_literal(row[2]) if row[2][0] == '"' else None
+        literal = as_literal(row[2]) if row[2][:1] == '"' else None
         if literal is None:
             statements.triples.append(row)
         else:
