@@ -78,7 +78,8 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path).problem == "is a directory, expected a file"
+    expected = f"is a directory, expected a file or a pattern such as {tmp_path}/*.nt"
+    assert refusal(tmp_path).problem == expected
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")

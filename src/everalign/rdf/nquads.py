@@ -11,6 +11,7 @@ from pathlib import Path
 from pyoxigraph import RdfFormat, parse
 
 from everalign.errors import InputError
+from everalign.rdf import ntriples
 from everalign.rdf.names import Triple, shortened
 from everalign.rdf.opening import Block
 from everalign.rdf.reading import Reading
@@ -22,10 +23,19 @@ GraphRow = tuple[Triple, str]
 
 def statements_of(block: Block, reading: Reading, removed: bool = False) -> Statements:
     """What stands in a block of N-Quads."""
+    if plain := ntriples.cut(block.text):
+        return _of_default_graph(plain, reading, removed)
     rows = _parsed(block.text)
     if rows is None:
         rows = _line_by_line(block, reading)
     return sorted_out([row for row, graph in rows if reading.in_graph(graph)], removed)
+
+
+def _of_default_graph(plain: Statements, reading: Reading, removed: bool) -> Statements:
+    if reading.sieve.keeps_graph(""):
+        return plain._replace(removed=removed)
+    reading.tally.left_out += len(plain.triples) + len(plain.literals)
+    return Statements([], [], removed)
 
 
 def quads_in_line(line: str, path: Path, number: int) -> Iterator[GraphRow]:

@@ -2,8 +2,8 @@
 
 Most blocks of a dump hold nothing but lines of the plain form ``<head> <relation> <tail> .``,
 some with a blank node or a literal: these are cut at their brackets and quotation marks, and
-pyoxigraph sees only the literals with escapes. A block with anything else in it (escapes in
-names, comments, other spacing) is parsed by pyoxigraph as a whole. Where that fails, the block
+pyoxigraph sees only the literals with escapes. A block with anything else in it (comments,
+other spacing) is parsed by pyoxigraph as a whole. Where that fails, the block
 is read line by line, which finds the line in fault. Reading line by line is slow, and it alone
 decides what is accepted: the two faster ways give up rather than differ from it.
 """
@@ -25,6 +25,7 @@ from everalign.rdf.statements import Statements, sorted_out
 from everalign.rdf.terms import checked_name, name_of, reason_of, refuse_nesting
 
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9]+(?= )")
+_ESCAPE = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")
 # <head> <relation> <tail> . and its line end: the characters outside of the three names
 # that are forbidden inside of them.
 _MARKS_PER_LINE = 10
@@ -34,7 +35,7 @@ _LITERAL_LINE = re.compile(rf"^{_NAME}[ \t]{_NAME}[ \t]({PLAIN_LITERAL})[ \t]\.$
 
 def statements_of(block: Block, reading: Reading) -> Statements:
     """What stands in a block of N-Triples."""
-    return _cut(block.text) or _parsed(block.text) or _line_by_line(block, reading)
+    return cut(block.text) or _parsed(block.text) or _line_by_line(block, reading)
 
 
 def statements_in_line(line: str, path: Path, number: int) -> Iterator[Triple]:
@@ -56,12 +57,15 @@ def statements_in_line(line: str, path: Path, number: int) -> Iterator[Triple]:
         raise InputError(error.problem, path=path, line=number) from None
 
 
-def _cut(text: str) -> Statements | None:
+def cut(text: str) -> Statements | None:
+    """What stands in lines of the plain form, nothing if there are any others."""
     literal_lines: list[str] = []
     if '"' in text:
         lines = text.split("\n")
         literal_lines = [line for line in lines if '"' in line]
         text = "\n".join([line for line in lines if '"' not in line])
+    if "\\" in text:
+        text = _ESCAPE.sub(_unescaped, text)
     if "\\" in text or "<_:" in text:
         return None
     if "\t" in text:
@@ -71,6 +75,13 @@ def _cut(text: str) -> Statements | None:
         triples = _cut_lines_with_blank_nodes(text)
     literals = None if triples is None else _cut_literals(literal_lines)
     return None if triples is None or literals is None else Statements(triples, literals)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character, unless it may not stand in a name: then the escape stays."""
+    code = int(escape[0][2:], 16)
+    is_name = 0x20 < code < 0xD800 or 0xDFFF < code <= 0x10FFFF
+    return chr(code) if is_name and code not in NOT_IN_IRI else escape[0]
 
 
 def _cut_plain_lines(text: str) -> list[Triple] | None:

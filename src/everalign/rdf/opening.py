@@ -85,7 +85,8 @@ def _reading(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise InputError("does not exist", path=path) from None
     except IsADirectoryError:
-        raise InputError("is a directory, expected a file", path=path) from None
+        problem = f"is a directory, expected a file or a pattern such as {path}/*.nt"
+        raise InputError(problem, path=path) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from everalign.errors import InputError
 from everalign.rdf import nquads
+from everalign.rdf.literals import PLAIN_LITERAL
 from everalign.rdf.names import IN_IRI, shortened
 from everalign.rdf.opening import Block
 from everalign.rdf.reading import Reading
@@ -27,6 +28,8 @@ _CODE = re.compile(r"\s*(H|TX|TC|TA|PA|PD|A|D)(?=[\s.<_\"]|$)")
 _PREFIX = re.compile(rf'(?:"([^"\s:]*):?"|([^"\s:]*):?)\s+(?:<({IN_IRI}+)>|"({IN_IRI}+)")\s*\.?')
 _DROPPED_PREFIX = re.compile(r'(?:"([^"\s:]*):?"|([^"\s:]*):?)\s*\.?')
 _HEADER = re.compile(r"\S+\s+\S.*")
+# A statement in which nothing is to be replaced.
+_PLAIN = re.compile(rf"(?:<(?!_:){IN_IRI}+> ){{2}}(?:<(?!_:){IN_IRI}+>|{PLAIN_LITERAL}) \.")
 # What may stand in a statement: of these, prefixed names are the only ones to be replaced.
 _TOKEN = re.compile(
     r'"[^"\\]*(?:\\.[^"\\]*)*"(?:@[A-Za-z0-9-]+)?|<(_:[^<>\s]+)>|<[^<>]*>|_:[^\s<>"]+'
@@ -99,7 +102,7 @@ class _Patch:
         for row in rows:
             try:
                 if row.code in ("A", "D"):
-                    yield row._replace(rest=self._written_out(row.rest))
+                    yield _Row(row.code, self._written_out(row.rest), row.line)
                 else:
                     self._note(row)
             except InputError as error:
@@ -115,9 +118,7 @@ class _Patch:
             raise InputError(f"not a row of RDF Patch: {shown}")
 
     def _written_out(self, rest: str) -> str:
-        if ":" not in rest:
-            return rest
-        return _TOKEN.sub(self._token, rest)
+        return rest if _PLAIN.fullmatch(rest) else _TOKEN.sub(self._token, rest)
 
     def _token(self, match: re.Match[str]) -> str:
         blank, prefix, local = match.groups()

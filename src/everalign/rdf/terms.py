@@ -19,6 +19,7 @@ _QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 DEEPEST_TRIPLE = 100
 # A label that looks like one of ours must not meet it.
 _RANDOM_LABEL = re.compile(r"[a-f][0-9a-f]{15,31}|anon\..*")
+_LONGEST_REASON = 200
 _LINE_IN_MESSAGE = re.compile(r" \(line \d+\)$")
 
 
@@ -51,8 +52,11 @@ def graph_of(term: NamedNode | BlankNode | DefaultGraph) -> str:
 
 
 def reason_of(error: SyntaxError) -> str:
-    """What the parser says, without the place: that is told apart from it."""
-    return _LINE_IN_MESSAGE.sub("", _PLACE_IN_MESSAGE.sub("", error.msg))
+    """What the parser says, in one line and without the place: that is told apart from it."""
+    reason = _LINE_IN_MESSAGE.sub("", _PLACE_IN_MESSAGE.sub("", error.msg, count=1))
+    # It may quote the file, at any length.
+    line = " ".join(reason[: 2 * _LONGEST_REASON].split())
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
 
 
 def refuse_nesting(line: str) -> None:
