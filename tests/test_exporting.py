@@ -15,6 +15,7 @@ from everalign.errors import ConfigError, InputError
 from everalign.exporting import FORMATS
 from everalign.ledger import Kind
 from everalign.rdf import Prefixes, Style, check_sssom, read_link_file
+from everalign.rdf.linkfiles.sssom_slots import SLOTS
 
 STYLE = Style(Prefixes({"l": "http://left.org/", "r": "http://right.org/"}))
 STORY: list[list[Step]] = [
@@ -70,6 +71,8 @@ def test_sssom_has_a_row_for_each_reason_and_for_what_was_rejected(story: Aligne
     ]
     assert {row["predicate_id"] for row in rows} == {"owl:sameAs"}
     assert rows[2]["comment"] == "as said in version 1"
+    places = [SLOTS.index(name) for name in rows[0]]
+    assert places == sorted(places), "the columns are in the order of the schema"
 
 
 def test_sssom_passes_its_own_check(story: Aligner, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 from everalign.errors import ConfigError
@@ -80,10 +81,13 @@ class Prefixes:
         """The IRI as Turtle has it: a prefixed name, or whole where that would need escapes."""
         return self._short(iri, _TURTLE_LOCAL) or f"<{iri}>"
 
+    @cached_property
+    def _longest_first(self) -> list[tuple[str, str]]:
+        return sorted(self.names.items(), key=lambda each: (-len(each[1]), each[0]))
+
     def _short(self, iri: str, local: re.Pattern[str]) -> str | None:
-        fitting = [each for each in self.names.items() if iri.startswith(each[1])]
-        for name, beginning in sorted(fitting, key=lambda each: (-len(each[1]), each[0])):
-            if local.fullmatch(iri, len(beginning)):
+        for name, beginning in self._longest_first:
+            if iri.startswith(beginning) and local.fullmatch(iri, len(beginning)):
                 return f"{name}:{iri[len(beginning) :]}"
         return None
 

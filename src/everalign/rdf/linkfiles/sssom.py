@@ -23,6 +23,7 @@ from everalign.rdf.names import is_absolute_iri, shortened
 NO_LICENSE = "https://w3id.org/sssom/license/unspecified"
 _PLAIN_SCALAR = re.compile(r"[A-Za-z][A-Za-z0-9_./:#%+=~-]*")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_NEEDS_QUOTES = re.compile('["\t\n\r]')
 _READ_AS_OTHER = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
 
 
@@ -76,15 +77,16 @@ def write_sssom(rows: Iterable[Justified], stream: IO[bytes], about: MappingSet)
     >>> print(stream.getvalue().decode().splitlines()[-1].split("\\t"))
     ['a:1', 'owl:sameAs', 'b:1', 'semapv:CompositeMatching', '0.93']
     """
-    table = sorted((_slots(row, about) for row in rows), key=_sorting)
+    table = [_slots(row, about) for row in rows]
+    table.sort(key=lambda row: tuple(row.values()))  # the slots are in the order of the schema
     shared = _shared(table)
     columns = [
         name
-        for name in spec.SLOTS
-        if name in spec.REQUIRED or (name not in shared and any(row.get(name) for row in table))
+        for name in (table[0] if table else spec.REQUIRED)
+        if name in spec.REQUIRED or (name not in shared and any(row[name] for row in table))
     ]
     lines = [*_metadata(table, shared, about), "\t".join(columns)]
-    lines += ["\t".join(_quoted(row.get(name, "")) for name in columns) for row in table]
+    lines += ["\t".join([_quoted(row[name]) for name in columns]) for row in table]
     stream.writelines([f"{line}\n".encode() for line in lines])
 
 
@@ -149,10 +151,6 @@ def _slots(row: Justified, about: MappingSet) -> dict[str, str]:
     }
 
 
-def _sorting(row: Mapping[str, str]) -> list[str]:
-    return [row.get(name, "") for name in spec.SLOTS]
-
-
 def _curie(iri: str, about: MappingSet) -> str:
     curie = about.prefixes.curie(as_iri(iri, "SSSOM"))
     if curie is None:
@@ -177,7 +175,7 @@ def _shared(table: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """The slots that have one value in all rows, and may be said once for all of them."""
     shared: dict[str, str] = {}
     for name in spec.PROPAGATED:
-        values = {row.get(name, "") for row in table}
+        values = {row[name] for row in table if name in row}
         if len(values) == 1 and (value := values.pop()):
             shared[name] = value
     return shared
@@ -186,8 +184,8 @@ def _shared(table: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def _metadata(
     table: Sequence[Mapping[str, str]], shared: Mapping[str, str], about: MappingSet
 ) -> Iterator[str]:
-    entities = [row.get(name, "") for row in table for name in spec.ENTITIES]
-    used = {curie.partition(":")[0] for curie in entities if curie}
+    written = [name for name in spec.ENTITIES if table and name in table[0]]
+    used = {row[name].partition(":")[0] for row in table for name in written}
     prefixes = {
         name: iri
         for name, iri in sorted(about.prefixes.names.items())
@@ -219,7 +217,7 @@ def _scalar(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    if not any(mark in value for mark in '"\t\n\r'):
+    if not _NEEDS_QUOTES.search(value):
         return value
     doubled = value.replace('"', '""')
     return f'"{doubled}"'

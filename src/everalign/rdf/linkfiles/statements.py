@@ -16,7 +16,7 @@ from everalign.errors import InputError
 from everalign.rdf.linkfiles.rows import RDF, SAME_AS, SSSOM, XSD, LinkRow, Style, as_iri, decimal
 from everalign.rdf.links import LinkLine
 from everalign.rdf.names import is_iri, shortened
-from everalign.rdf.opening import text_blocks
+from everalign.rdf.opening import Block, text_blocks
 
 REIFIES = f"{RDF}reifies"
 _OWN_PREFIXES = {"owl": "http://www.w3.org/2002/07/owl#", "sssom": SSSOM}
@@ -59,18 +59,28 @@ def write_turtle(rows: Sequence[LinkRow], style: Style) -> Iterator[bytes]:
 
 
 def read_nt(path: Path) -> Iterator[LinkLine]:
-    """The links of a file of N-Triples, line by line."""
-    found: list[_Found] = []
-    for block in text_blocks(path):
-        for number, line in block.lines():
-            found += ((quad, number) for quad in _parsed(line, RdfFormat.N_TRIPLES, path, number))
-    return _links(found, path)
+    """The links of a file of N-Triples, each with its line."""
+    return _links([found for block in text_blocks(path) for found in _numbered(block, path)], path)
 
 
 def read_turtle(path: Path) -> Iterator[LinkLine]:
     """The links of a Turtle file; its parser does not tell their lines, so these are 0."""
     text = "".join(block.text for block in text_blocks(path))
     return _links([(quad, 0) for quad in _parsed(text, RdfFormat.TURTLE, path)], path)
+
+
+def _numbered(block: Block, path: Path) -> Iterator[_Found]:
+    """The statements of a block: parsed at once where each line is one, or else line by line."""
+    lines = list(block.lines())
+    try:
+        quads = list(parse(block.text, format=RdfFormat.N_TRIPLES, lenient=True))
+    except SyntaxError:
+        quads = []
+    if len(quads) == len(lines):
+        yield from ((quad, number) for quad, (number, _) in zip(quads, lines, strict=True))
+        return
+    for number, line in lines:
+        yield from ((each, number) for each in _parsed(line, RdfFormat.N_TRIPLES, path, number))
 
 
 def _property(row: LinkRow, style: Style) -> str:
