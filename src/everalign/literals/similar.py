@@ -26,6 +26,9 @@ ENOUGH = 30  # known pairs, from which on something can be learned from them
 FOREIGN = 0.01  # share of foreign texts, from which on sounds are compared
 
 
+NO_KNOWN: IntArray = np.empty((0, 2), dtype=np.int32)
+
+
 class Search(NamedTuple):
     """Pairs of texts worth comparing: how near they are, as they stand and translated."""
 
@@ -69,6 +72,13 @@ def _compared(
         theirs.append(weighed(b, weight).shifted(first))
         weights.append(weight)
     return beside(*mine), beside(*theirs), np.concatenate(weights)
+
+
+def texts_as_rows(left: Texts, right: Texts) -> tuple[Sparse, Sparse, int]:
+    """The texts of both sides as rows over the same columns, and how many columns there are."""
+    sizes = len(left), len(right)
+    one, two, weight = _compared(_families(left, False), _families(right, False), sizes)
+    return one, two, len(weight)
 
 
 def has_foreign(texts: Texts) -> bool:

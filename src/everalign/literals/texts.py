@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,6 +52,18 @@ def texts_of(forms: Sequence[Form]) -> Texts:
             foreign.append(_add(texts, form, japanese))
         texts.text[at] = numbers[key]
     return replace(texts, foreign=np.array(foreign, dtype=np.bool_))
+
+
+def translated_by(texts: Texts, translations: Mapping[str, str]) -> Texts:
+    """The texts with their translations, where there are any, in place of their Latin form."""
+    said = [translations.get(raw) for raw in texts.raw]
+    mine = np.array([each is not None for each in said], dtype=np.bool_)
+    return replace(
+        texts,
+        latin=[each or latin for each, latin in zip(said, texts.latin, strict=True)],
+        core=[each or core for each, core in zip(said, texts.core, strict=True)],
+        foreign=texts.foreign & ~mine,
+    )
 
 
 def _add(texts: Texts, form: Form, japanese: bool) -> bool:
