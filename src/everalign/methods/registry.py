@@ -78,6 +78,24 @@ METHODS: dict[str, Entry] = {
             rule="latest",
             calibrated=True,
         ),
+        Entry(
+            "names",
+            "translated or transliterated names compared by Levenshtein distance; learns nothing",
+            "everalign.methods.naming:make_names",
+            rule="latest",
+        ),
+        Entry(
+            "contea-names",
+            "ContEA that starts from the vectors of names",
+            "everalign.methods.naming:make_contea_names",
+            extra="neural",
+        ),
+        Entry(
+            "contea-names-union",
+            "ContEA and names side by side",
+            "everalign.methods.naming:make_union",
+            extra="neural",
+        ),
         _baseline(
             "mtranse", "translations and a linear map between the graphs (IJCAI 2017); retrained"
         ),

@@ -42,6 +42,7 @@ class ContEA:
         graph = self._union(problem)
         self._sizes = Sizes.of(problem)
         self.encoder = self._new_encoder(chance)
+        self._start(problem, np.arange(graph.nodes, dtype=np.int32))
         seeds, valid = seeds_and_validation(problem, chance.numpy)
         schedule = Schedule(s.max_epochs, s.validate_every, s.patience)
         stage = Training(self.encoder, graph, seeds, s, chance)
@@ -114,7 +115,12 @@ class ContEA:
         values = {name: value.numpy() for name, value in learned.state_dict().items()}
         known = take_over(self.encoder, values, before, self._sizes)
         inductive_start(graph, self.encoder.entity.detach().numpy(), known)
-        return np.flatnonzero(~known).astype(np.int32)
+        new = np.flatnonzero(~known).astype(np.int32)
+        self._start(problem, new)
+        return new
+
+    def _start(self, problem: Problem, new: IntArray) -> None:
+        """Where new nodes start, if something better than chance and neighbours is known."""
 
     def _reasons_to_retrain(self, problem: Problem) -> tuple[str, ...]:
         """What fine-tuning cannot unlearn: links that were trusted, or a good part of a graph."""
