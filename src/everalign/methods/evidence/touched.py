@@ -61,9 +61,9 @@ def _in_triples(graph: Graph, old: int) -> Mask:
 
 
 def _neighbours(side: Side, entities: IntArray) -> Mask:
-    out = np.zeros(side.entities, dtype=np.bool_)
+    out = np.zeros(side.nodes, dtype=np.bool_)
     _mark_neighbours(side, np.unique(entities), TELLING, out)
-    return out
+    return out[: side.entities]
 
 
 @compiled()
