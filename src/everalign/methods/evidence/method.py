@@ -22,9 +22,10 @@ from everalign.methods.evidence.memory import Memory, from_arrays, to_arrays
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.spreading import spread
 from everalign.methods.evidence.touched import by_new_edges
+from everalign.methods.evidence.wording import Wording
 from everalign.methods.evidence.world import Beliefs, Vectors, World
 from everalign.methods.protocol import Arrays, Consideration, Problem, RelationMatch
-from everalign.progress import Progress
+from everalign.progress import Progress, silent
 
 WORTH_PROPOSING = 0.01  # confidence
 
@@ -58,7 +59,7 @@ class Evidence:
             hidden = before.lore.hidden.likely(self.settings.soft)
             self._study(problem, hidden.regrown(self._memory.sizes), progress)
         else:
-            world = self._world(problem)
+            world = self._world(problem, progress)
             touched = by_new_edges(problem.left, problem.right, before.triples)
             now = before.knowledge.regrown(world.sizes)
             self._conclude(world, spread(world, before.lore, now, touched, progress))
@@ -91,7 +92,7 @@ class Evidence:
         return relation_matches(self._world(problem), self._memory.knowledge.beliefs)
 
     def _study(self, problem: Problem, start: Beliefs | None, progress: Progress) -> None:
-        world = self._world(problem)
+        world = self._world(problem, progress)
         trust = Trust.of(problem, self.settings, self.seed)
         hiding = replace(world, anchors=trust.anchors)
         learned = study(hiding, trust, start, self.seed, progress)
@@ -114,10 +115,12 @@ class Evidence:
             threshold=result.threshold,
         )
 
-    def _world(self, problem: Problem) -> World:
+    def _world(self, problem: Problem, progress: Progress = silent) -> World:
         trusted = np.concatenate([problem.seeds, problem.valid])
         vectors = self._vectors(problem) if self._vectors else None
-        return World.of(problem.left, problem.right, trusted, self.settings, vectors)
+        wording = Wording.of(problem.left_values, problem.right_values, self.settings, progress)
+        graphs = problem.left, problem.right
+        return World.of(*graphs, trusted, self.settings, vectors, wording, problem.gone)
 
     def _notes(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)
