@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import Table
-from everalign.methods.evidence.features import features, likeness
+from everalign.methods.evidence.features import LIKENESS_NAMES, NAMES, features, likeness
 from everalign.methods.evidence.judge import Judge, Lesson, Size
 from everalign.methods.evidence.labels import NOBODY, Labels
 from everalign.methods.evidence.matches import Both
@@ -104,6 +104,12 @@ class Scene:
         return Scene(self.world, self.table.only(keep), seen, self.before[keep], fresh, said)
 
 
+def columns(world: World) -> int:
+    """How many numbers the judge weighs of each candidate in this world."""
+    of_vectors = len(LIKENESS_NAMES) if world.vectors is not None else 0
+    return len(NAMES) + of_vectors + (len(VALUE_NAMES) if world.wording else 0)
+
+
 def scene(world: World, beliefs: Beliefs) -> Scene:
     """Find the candidates of all free entities and look at them."""
     matches = matches_in(world, beliefs)
@@ -114,9 +120,7 @@ def scene(world: World, beliefs: Beliefs) -> Scene:
     return Scene(world, table, seen, beliefs.about(table), np.arange(len(table.left)), said)
 
 
-def what_is_said(
-    world: World, matches: Both, relations: Relations, table: Table
-) -> Floats | None:
+def what_is_said(world: World, matches: Both, relations: Relations, table: Table) -> Floats | None:
     """What the literals of all pairs tell; None where there are no literals."""
     if world.wording is None:
         return None

@@ -21,7 +21,8 @@ LONGEST = 100  # characters of a name; what is longer tells of an entity, but is
 
 
 class Names(NamedTuple):
-    """The names of entity x: texts with the numbers from `start[x]` to `start[x + 1]` in `which`."""
+    """The names of entity x are those `texts` whose numbers are in `which`, from `start[x]` to
+    `start[x + 1]`."""
 
     start: Starts
     which: IntArray
@@ -41,7 +42,7 @@ def names_of(values: Values, entities: int) -> Names:
     """
     texts = [_text(literal) for literal in values.literals]
     is_text = np.array([0 < len(text) <= LONGEST for text in texts], dtype=np.bool_)
-    rows = values.rows[is_text[values.rows[:, 2]]] if len(texts) else values.rows
+    rows = values.rows[is_text[values.rows[:, 2]]] if texts else values.rows
     rank = _ranks(rows, len(values.attributes))
     rows = rows[np.lexsort((rows[:, 2], rank[rows[:, 1]], rows[:, 0]))]
     first = np.searchsorted(rows[:, 0], rows[:, 0])

@@ -6,6 +6,7 @@ which of them say the same is found from their texts, numbers and dates alone, o
 
 from __future__ import annotations
 
+import zlib
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,17 @@ from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.progress import Progress
 
 
+class Kept(NamedTuple):
+    """Matches of literals from an earlier version, and which literals they are of."""
+
+    of: int
+    matches: ValueMatches
+
+    @staticmethod
+    def none() -> Kept:
+        return Kept(0, ValueMatches.none())
+
+
 class Wording(NamedTuple):
     """The literals of either side, and the pairs of them that say the same."""
 
@@ -26,16 +38,26 @@ class Wording(NamedTuple):
 
     @staticmethod
     def of(
-        left: Values, right: Values, settings: EvidenceSettings, progress: Progress
+        left: Values, right: Values, settings: EvidenceSettings, kept: Kept, progress: Progress
     ) -> Wording | None:
-        """None where one side has no literals: nothing can be compared then."""
+        """None where one side has no literals: nothing can be compared then.
+
+        Where no literal has come or gone, the matches of the last version serve again.
+        """
         if not (len(left.rows) and len(right.rows)):
             return None
-        files = settings.translations, settings.left_vectors, settings.right_vectors
+        if kept.of == _checksum(left, right):
+            return Wording(left, right, kept.matches)
         chosen = LiteralSettings(
-            translations=files[0], left_vectors=files[1], right_vectors=files[2]
+            translations=settings.translations,
+            left_vectors=settings.left_vectors,
+            right_vectors=settings.right_vectors,
         )
         return Wording(left, right, match_values(left, right, chosen, progress))
+
+    def kept(self) -> Kept:
+        """What the next version can use."""
+        return Kept(_checksum(self.left, self.right), self.matches)
 
     def nodes(
         self, entities: tuple[int, int]
@@ -44,3 +66,9 @@ class Wording(NamedTuple):
         left = self.matches.left.astype(np.int64) + entities[0]
         right = self.matches.right.astype(np.int64) + entities[1]
         return left, right, self.matches.probability
+
+
+def _checksum(left: Values, right: Values) -> int:
+    """Of the ids of all literals in use; an id stands for the same literal for ever."""
+    sum_of_left = zlib.crc32(np.unique(left.rows[:, 2]).tobytes())
+    return zlib.crc32(np.unique(right.rows[:, 2]).tobytes(), sum_of_left)

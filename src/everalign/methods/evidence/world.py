@@ -27,7 +27,8 @@ class World:
     """Two graphs, laid out, and the links that are taken for certain in them.
 
     `vectors`, if there are any, are what another method made of the entities: alike ones have
-    similar vectors of length 1. `wording`, if both graphs have literals, is what these say. Entities that are `gone` are nobody's counterpart.
+    similar vectors of length 1. `wording`, if both graphs have literals, is what these say.
+    Entities that are `gone` are nobody's counterpart.
     """
 
     left: Side
@@ -48,10 +49,10 @@ class World:
         wording: Wording | None = None,
         gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY),
     ) -> World:
-        graphs = left, right
+        graphs, said = (left, right), wording[:2] if wording else (None, None)
 
         def laid_out(side: int) -> Side:
-            return lay_out(graphs[side], settings, wording[side] if wording else None)
+            return lay_out(graphs[side], settings, said[side])
 
         one, two = each(laid_out, 2)
         return World(one, two, anchors, settings, vectors, wording, gone)
@@ -60,6 +61,19 @@ class World:
     def sizes(self) -> tuple[int, int]:
         """The number of entities on either side."""
         return self.left.entities, self.right.entities
+
+    @property
+    def relations(self) -> tuple[int, int]:
+        """The number of relations on either side, attributes not counted."""
+        left, right = (
+            len(side.weight) // 2 - (len(values.attributes) if values else 0)
+            for side, values in zip(
+                (self.left, self.right),
+                self.wording[:2] if self.wording else (None, None),
+                strict=True,
+            )
+        )
+        return left, right
 
     @cached_property
     def free(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
