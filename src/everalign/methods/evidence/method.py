@@ -124,8 +124,7 @@ class Evidence:
     def _world(self, problem: Problem, progress: Progress = silent) -> World:
         trusted = np.concatenate([problem.seeds, problem.valid])
         vectors = self._vectors(problem) if self._vectors else None
-        values, kept = (problem.left_values, problem.right_values), self._memory.literals
-        wording = Wording.of(*values, self.settings, kept, progress)
+        wording = Wording.of(problem, self.settings, self._memory.literals, progress)
         graphs = problem.left, problem.right
         return World.of(*graphs, trusted, self.settings, vectors, wording, problem.gone)
 

@@ -6,7 +6,7 @@ judged round takes a closer look at every candidate and asks the judge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import Table
+from everalign.methods.evidence.dictionary import EXPLAINED, explained
 from everalign.methods.evidence.features import LIKENESS_NAMES, NAMES, features, likeness
 from everalign.methods.evidence.judge import Judge, Lesson, Size
 from everalign.methods.evidence.labels import NOBODY, Labels
@@ -126,8 +127,24 @@ def what_is_said(world: World, matches: Both, relations: Relations, table: Table
         return None
     sides, least = (world.left, world.right), world.settings.prior
     told = look_at_values(*sides, (matches.left, matches.right), relations.left, table, least)
-    similar = similarity(*world.names, table.left, table.right)
-    return np.concatenate([told, similar[:, np.newaxis]], axis=1)
+    similar = similarity(*world.wording.names, table.left, table.right)
+    return np.concatenate([told, similar[:, np.newaxis], _explained(world, table)], axis=1)
+
+
+def reworded(scene: Scene, world: World) -> Scene:
+    """The scene under other dictionaries."""
+    if scene.said is None:
+        return scene
+    said = scene.said.copy()
+    said[:, -EXPLAINED:] = _explained(world, scene.table)
+    return replace(scene, world=world, said=said)
+
+
+def _explained(world: World, table: Table) -> Floats:
+    assert world.wording is not None
+    if world.dictionaries is None:
+        return np.full((len(table.left), EXPLAINED), np.nan, dtype=np.float32)
+    return explained(world.dictionaries, *world.wording.units, table.left, table.right)
 
 
 def renewed(

@@ -21,7 +21,7 @@ from everalign.methods.evidence.touched import (
     by_vanished,
 )
 from everalign.methods.evidence.values import WEIGHT
-from everalign.methods.evidence.world import Beliefs, World, matches_in
+from everalign.methods.evidence.world import Beliefs, World, matches_in, taught
 from everalign.progress import Progress
 
 MORE_ROUNDS = 20  # in which belief that is lost goes on to those that rested on it
@@ -32,6 +32,7 @@ def spread(
 ) -> Knowledge:
     """What is known after the facts of the touched entities have changed."""
     beliefs = known.beliefs
+    world = taught(world, beliefs)
     touched = touched.or_by(by_vanished(world, beliefs))
     nothing = np.empty(0, dtype=np.int64)
     view = Scene(world, beliefs.table, _seen(known), beliefs.probability, nothing)

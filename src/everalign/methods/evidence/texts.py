@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from everalign.graph import IntArray, Values
 from everalign.literals.forms import Kind, form_of
+from everalign.literals.scripts import is_japanese, latin_of
+from everalign.literals.terms import term_of
 from everalign.methods.evidence.side import Floats, Starts
 
 MOST = 3  # names of an entity that are compared
@@ -22,10 +24,11 @@ LONGEST = 100  # characters of a name; what is longer tells of an entity, but is
 
 class Names(NamedTuple):
     """The names of entity x are those `texts` whose numbers are in `which`, from `start[x]` to
-    `start[x + 1]`."""
+    `start[x + 1]`: `folded` as they are written, `texts` in Latin letters."""
 
     start: Starts
     which: IntArray
+    folded: list[str]
     texts: NDArray[np.object_]
 
     @property
@@ -50,12 +53,26 @@ def names_of(values: Values, entities: int) -> Names:
     near = np.arange(len(rows)) - first < MOST
     rows = rows[best & near]
     start = np.searchsorted(rows[:, 0], np.arange(entities + 1))
-    return Names(start, rows[:, 2].astype(np.int32), np.array(texts, dtype=np.object_))
+    which = rows[:, 2].astype(np.int32)
+    return Names(start, which, texts, _in_latin(values, texts))
 
 
 def _text(literal: str) -> str:
     form = form_of(literal)
     return form.key if form.kind == Kind.TEXT else ""
+
+
+def _in_latin(values: Values, texts: list[str]) -> NDArray[np.object_]:
+    """The texts in Latin letters. Han characters are read as Japanese where there is kana."""
+    japanese = is_japanese(texts)
+    out = np.empty(len(texts), dtype=np.object_)
+    for number, text in enumerate(texts):
+        if text.isascii():
+            out[number] = text
+        else:
+            language = term_of(values.literals[number]).language
+            out[number] = latin_of(text, language, japanese=japanese).lower()
+    return out
 
 
 def _ranks(rows: IntArray, attributes: int) -> NDArray[np.int64]:

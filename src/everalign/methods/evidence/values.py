@@ -114,16 +114,18 @@ NAMES = (
     "value weight", "best value", "value elsewhere, left", "value elsewhere, right",
     "value margin, left", "value margin, right",
     "similarity of names", "margin of names, left", "margin of names, right",
+    "right name explained", "left name explained",
+    "margin of explained, left", "margin of explained, right",
 )  # fmt: skip
 
 
 def value_features(table: Table, said: Floats) -> Floats:
     """What the judge weighs of the literals of all pairs."""
-    told, similar = said[:, :TOLD], said[:, TOLD]
-    columns = [told]
-    for score in (told[:, BEST], similar):
+    told, similar, explained = said[:, :TOLD], said[:, TOLD : TOLD + 1], said[:, TOLD + 1 :]
+    columns = []
+    for part in (told, similar, explained):
+        score = told[:, BEST] if part is told else part.mean(axis=1)
         known = np.nan_to_num(score, nan=0)
         margins = [score - best_other(table, known, side) for side in range(2)]
-        columns += [np.stack(margins, axis=1)]
-    columns.insert(2, similar[:, np.newaxis])
+        columns += [part, np.stack(margins, axis=1)]
     return np.concatenate(columns, axis=1)

@@ -7,6 +7,8 @@ which of them say the same is found from their texts, numbers and dates alone, o
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,9 @@ from numpy.typing import NDArray
 from everalign.graph import Values
 from everalign.literals import LiteralSettings, ValueMatches, match_values
 from everalign.methods.evidence.settings import EvidenceSettings
+from everalign.methods.evidence.texts import Names, names_of
+from everalign.methods.evidence.units import Units, units_of
+from everalign.methods.protocol import Problem
 from everalign.progress import Progress
 
 
@@ -29,42 +34,60 @@ class Kept(NamedTuple):
         return Kept(0, ValueMatches.none())
 
 
-class Wording(NamedTuple):
+@dataclass(frozen=True)
+class Wording:
     """The literals of either side, and the pairs of them that say the same."""
 
     left: Values
     right: Values
     matches: ValueMatches
+    entities: tuple[int, int]
 
     @staticmethod
     def of(
-        left: Values, right: Values, settings: EvidenceSettings, kept: Kept, progress: Progress
+        problem: Problem, settings: EvidenceSettings, kept: Kept, progress: Progress
     ) -> Wording | None:
         """None where one side has no literals: nothing can be compared then.
 
         Where no literal has come or gone, the matches of the last version serve again.
         """
+        left, right = problem.left_values, problem.right_values
+        entities = problem.left.entities, problem.right.entities
         if not (len(left.rows) and len(right.rows)):
             return None
         if kept.of == _checksum(left, right):
-            return Wording(left, right, kept.matches)
+            return Wording(left, right, kept.matches, entities)
         chosen = LiteralSettings(
             translations=settings.translations,
             left_vectors=settings.left_vectors,
             right_vectors=settings.right_vectors,
         )
-        return Wording(left, right, match_values(left, right, chosen, progress))
+        return Wording(left, right, match_values(left, right, chosen, progress), entities)
 
     def kept(self) -> Kept:
         """What the next version can use."""
         return Kept(_checksum(self.left, self.right), self.matches)
 
-    def nodes(
-        self, entities: tuple[int, int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    @property
+    def values(self) -> tuple[Values, Values]:
+        return self.left, self.right
+
+    @cached_property
+    def names(self) -> tuple[Names, Names]:
+        """What the entities of either side are called."""
+        left, right = map(names_of, self.values, self.entities)
+        return left, right
+
+    @cached_property
+    def units(self) -> tuple[Units, Units]:
+        """The parts of these names."""
+        left, right = map(units_of, self.names)
+        return left, right
+
+    def nodes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """The pairs of literals as pairs of nodes."""
-        left = self.matches.left.astype(np.int64) + entities[0]
-        right = self.matches.right.astype(np.int64) + entities[1]
+        left = self.matches.left.astype(np.int64) + self.entities[0]
+        right = self.matches.right.astype(np.int64) + self.entities[1]
         return left, right, self.matches.probability
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 from everalign.graph import Graph, IntArray
 from everalign.methods.evidence.candidates import Table, table_of
+from everalign.methods.evidence.dictionary import Dictionaries, learn_dictionaries
 from everalign.methods.evidence.matches import Both, matches_of
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.side import Floats, Side, lay_out
-from everalign.methods.evidence.texts import Names, names_of
 from everalign.methods.evidence.wording import Wording
 from everalign.methods.protocol import NOBODY
 from everalign.parallel import each
 
 Vectors = tuple[Floats, Floats]  # a row for each left, and for each right entity
+
+
+LIKELY = 0.5  # probability from which on the names of a pair are learned from
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class World:
 
     `vectors`, if there are any, are what another method made of the entities: alike ones have
     similar vectors of length 1. `wording`, if both graphs have literals, is what these say.
-    Entities that are `gone` are nobody's counterpart.
+    Entities that are `gone` are nobody's counterpart. `dictionaries` have been learned from what
+    was believed of the names.
     """
 
     left: Side
@@ -38,6 +42,7 @@ class World:
     vectors: Vectors | None = None
     wording: Wording | None = None
     gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY)
+    dictionaries: Dictionaries | None = None
 
     @staticmethod
     def of(
@@ -49,7 +54,7 @@ class World:
         wording: Wording | None = None,
         gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY),
     ) -> World:
-        graphs, said = (left, right), wording[:2] if wording else (None, None)
+        graphs, said = (left, right), wording.values if wording else (None, None)
 
         def laid_out(side: int) -> Side:
             return lay_out(graphs[side], settings, said[side])
@@ -69,7 +74,7 @@ class World:
             len(side.weight) // 2 - (len(values.attributes) if values else 0)
             for side, values in zip(
                 (self.left, self.right),
-                self.wording[:2] if self.wording else (None, None),
+                self.wording.values if self.wording else (None, None),
                 strict=True,
             )
         )
@@ -90,16 +95,6 @@ class World:
         left, right = (
             np.append(free, np.zeros(side.nodes - side.entities, dtype=np.bool_))
             for free, side in zip(self.free, (self.left, self.right), strict=True)
-        )
-        return left, right
-
-    @cached_property
-    def names(self) -> tuple[Names, Names]:
-        """What the entities of either side are called."""
-        assert self.wording is not None
-        left, right = (
-            names_of(values, size)
-            for values, size in zip(self.wording[:2], self.sizes, strict=True)
         )
         return left, right
 
@@ -159,6 +154,18 @@ def matches_in(world: World, beliefs: Beliefs) -> Both:
     shared = p / np.maximum(1, np.maximum(*totals))
     rows = [(*world.anchors.T, np.ones(len(world.anchors))), (left, right, shared)]
     if world.wording:
-        rows.append(world.wording.nodes(world.sizes))
+        rows.append(world.wording.nodes())
     one, two, probability = (np.concatenate(column) for column in zip(*rows, strict=True))
     return matches_of(one, two, probability, (world.left.nodes, world.right.nodes))
+
+
+def taught(world: World, beliefs: Beliefs) -> World:
+    """The world with dictionaries from what is believed; as it is where nothing has names."""
+    if world.wording is None:
+        return world
+    likely = beliefs.likely(LIKELY)
+    left, right, p = likely.table.left, likely.table.right, likely.probability
+    mine = world.free[0][left] & world.free[1][right]
+    pairs = left[mine], right[mine], p[mine]
+    made = learn_dictionaries(*world.wording.units, world.anchors, pairs)
+    return replace(world, dictionaries=made)
