@@ -82,10 +82,15 @@ class Trust:
         """Whether the judge can learn from links that people vouch for."""
         return len(self.hidden) > 0
 
+    @property
+    def plenty(self) -> bool:
+        """Whether these links are all that it learns from."""
+        return len(self.hidden) >= PLENTY
+
     def lessons(self, beliefs: Beliefs) -> IntArray:
         """The pairs to learn from: the hidden links and, where they are not plenty, the pairs
         that are surest by now."""
-        if len(self.hidden) >= PLENTY:
+        if self.plenty:
             return self.hidden
         table = beliefs.likely(SURE).table
         rows = one_to_one(table, beliefs.about(table))

@@ -126,7 +126,9 @@ class Evidence:
         vectors = self._vectors(problem) if self._vectors else None
         wording = Wording.of(problem, self.settings, self._memory.literals, progress)
         graphs = problem.left, problem.right
-        return World.of(*graphs, trusted, self.settings, vectors, wording, problem.gone)
+        world = World.of(*graphs, trusted, self.settings, vectors, wording, problem.gone)
+        plenty = Trust.of(problem, self.settings, self.seed).plenty
+        return replace(world, self_taught=wording is not None and not plenty)
 
     def _notes(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)

@@ -88,7 +88,8 @@ class Scene:
         """What the judge weighs of some candidates, or of all."""
         chosen = np.arange(len(self.before)) if rows is None else rows
         sides = self.world.left, self.world.right
-        found = features(sides, self.table, self.seen, self.before, chosen)
+        before = np.zeros_like(self.before) if self.world.self_taught else self.before
+        found = features(sides, self.table, self.seen, before, chosen)
         columns = [found]
         if self.world.vectors is not None:
             columns.append(likeness(self.world.vectors, self.table, chosen))

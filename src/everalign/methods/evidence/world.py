@@ -32,7 +32,8 @@ class World:
     `vectors`, if there are any, are what another method made of the entities: alike ones have
     similar vectors of length 1. `wording`, if both graphs have literals, is what these say.
     Entities that are `gone` are nobody's counterpart. `dictionaries` have been learned from what
-    was believed of the names.
+    was believed of the names. It is `self_taught` where lessons are chosen among what is believed:
+    then the judge must not weigh beliefs.
     """
 
     left: Side
@@ -43,6 +44,7 @@ class World:
     wording: Wording | None = None
     gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY)
     dictionaries: Dictionaries | None = None
+    self_taught: bool = False
 
     @staticmethod
     def of(
