@@ -21,7 +21,8 @@ def equal_keys(left: Sequence[str], right: Sequence[str], probability: float) ->
     for place, key in enumerate(right):
         if key and key in wanted:
             places[key].append(place)
-    one, two = [], []
+    one: list[int] = []
+    two: list[int] = []
     for place, key in enumerate(left):
         found = places.get(key, ())[:MOST]
         one += [place] * len(found)

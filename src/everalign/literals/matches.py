@@ -68,3 +68,26 @@ def best_of(parts: Iterable[ValueMatches], least: float = 0.0) -> ValueMatches:
     first[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
     keep = first & (probability >= least)
     return ValueMatches(left[keep], right[keep], probability[keep])
+
+
+def expanded(pairs: ValueMatches, left: IntArray, right: IntArray) -> ValueMatches:
+    """Pairs of groups as pairs of their members; −1 is no group.
+
+    >>> groups = ValueMatches.of([0], [1], [0.5])
+    >>> expanded(groups, np.array([0, -1, 0]), np.array([1, 0])).rows()
+    [(0, 0, 0.5), (2, 0, 0.5)]
+    """
+    row, one = _members(pairs.left, left)
+    again, two = _members(pairs.right[row], right)
+    return ValueMatches.of(one[again], two, pairs.probability[row[again]])
+
+
+def _members(groups: IntArray, member_of: IntArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each entry of `groups` and each member of it: the place of the entry, the member."""
+    order = np.argsort(member_of, kind="stable")
+    ordered = member_of[order]
+    first = np.searchsorted(ordered, groups)
+    count = np.searchsorted(ordered, groups, side="right") - first
+    row = np.repeat(np.arange(len(groups)), count)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    return row, order[first[row] + within]

@@ -9,21 +9,33 @@ import numpy as np
 from everalign.graph import IntArray, Values
 from everalign.literals.equal import equal_keys
 from everalign.literals.forms import Form, form_of
-from everalign.literals.matches import ValueMatches, best_of
+from everalign.literals.likeness import likeness
+from everalign.literals.matches import ValueMatches, best_of, expanded
 from everalign.literals.near import near_moments, near_numbers
 from everalign.literals.settings import LiteralSettings
+from everalign.literals.similar import ENOUGH, search
+from everalign.literals.teaching import known_texts
+from everalign.literals.texts import Texts, texts_of
 from everalign.progress import Progress, silent
+
+DEFAULTS = LiteralSettings()
+NO_SEEDS: IntArray = np.empty((0, 2), dtype=np.int32)
+STEPS = 4
+SAME_CORE = 0.6  # of two texts of which one has a qualifier
+OTHER_QUALIFIER = np.float32(0.3)  # of two texts with different ones
 
 
 def match_values(
     left: Values,
     right: Values,
-    settings: LiteralSettings = LiteralSettings(),  # noqa: B008 (frozen)
+    settings: LiteralSettings = DEFAULTS,
     progress: Progress = silent,
+    seeds: IntArray = NO_SEEDS,
 ) -> ValueMatches:
     """The pairs of a left and a right literal that say the same, more or less.
 
-    Literals without a row are left out.
+    `seeds` are rows of (left, right) entities known to be the same: from their names is learned
+    how names are translated. Literals without a row are left out.
 
     >>> rows = np.array([[0, 0, 0], [1, 0, 1]], dtype=np.int32)
     >>> left = Values(rows, ["nom"], ['"Ada Lovelace"@fr', '"1815"'])
@@ -32,17 +44,42 @@ def match_values(
     [(0, 1, 1.0), (1, 0, 0.5)]
     """
     mine, theirs = _in_use(left), _in_use(right)
+    progress("reading literals", 0, STEPS)
     one, two = _forms(left, mine, settings), _forms(right, theirs, settings)
-    progress("literals", 0, 0)
-    found = best_of(
-        [
-            equal_keys([form.key for form in one], [form.key for form in two], 1.0),
-            near_numbers(one, two, settings),
-            near_moments(one, two, settings),
-        ],
-        settings.least,
-    )
+    progress("equal literals", 1, STEPS)
+    parts = [
+        equal_keys([form.key for form in one], [form.key for form in two], 1.0),
+        near_numbers(one, two, settings),
+        near_moments(one, two, settings),
+    ]
+    progress("names in one script", 2, STEPS)
+    texts = texts_of(one), texts_of(two)
+    progress("similar names", 3, STEPS)
+    known = known_texts((left, right), (mine, theirs), texts, seeds)
+    parts.append(_similar(*texts, settings, known))
+    found = best_of(parts, settings.least)
+    progress("similar names", STEPS, STEPS)
     return ValueMatches(mine[found.left], theirs[found.right], found.probability)
+
+
+def _similar(
+    left: Texts, right: Texts, settings: LiteralSettings, known: IntArray
+) -> ValueMatches:
+    """Similar texts, as places of forms."""
+    if not len(left) or not len(right):
+        return ValueMatches.none()
+    found = search(left, right, settings.similar, known)
+    chance = likeness(left, right, found, taught=len(known) >= ENOUGH)
+    likely = chance >= settings.least
+    pairs = ValueMatches(found.left[likely], found.right[likely], chance[likely])
+    return expanded(best_of([pairs, _same_core(left, right)]), left.text, right.text)
+
+
+def _same_core(left: Texts, right: Texts) -> ValueMatches:
+    """Texts that are equal but for what stands in parentheses at their end."""
+    same = equal_keys(left.core, right.core, SAME_CORE)
+    both = left.qualified()[same.left] & right.qualified()[same.right]
+    return same._replace(probability=np.where(both, OTHER_QUALIFIER, same.probability))
 
 
 def _in_use(values: Values) -> IntArray:

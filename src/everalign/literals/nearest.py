@@ -1,0 +1,146 @@
+"""Rows of two sparse matrices that are nearest to each other, by an inverted index."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.compiled import compiled
+from everalign.graph import IntArray
+from everalign.literals.grams import Sparse
+from everalign.literals.matches import Floats32, ValueMatches, best_of
+
+COMMON = 0.05  # of all texts: a feature of more than that tells nothing
+
+
+def rarity(left: Sparse, right: Sparse, columns: int) -> Floats32:
+    """How much each feature tells: the rarer, the more; too common ones nothing."""
+    count = np.bincount(left.column, minlength=columns)
+    count += np.bincount(right.column, minlength=columns)
+    texts = left.rows + right.rows
+    weight = np.log1p(texts / np.maximum(count, 1))
+    weight[count > max(COMMON * texts, 50)] = 0.0
+    return weight.astype(np.float32)
+
+
+def weighed(matrix: Sparse, weight: Floats32) -> Sparse:
+    """The rows with weighted columns, each of length 1."""
+    return lengthened(matrix._replace(weight=matrix.weight * weight[matrix.column]))
+
+
+def lengthened(matrix: Sparse) -> Sparse:
+    """The rows, each of length 1 (or 0, if there is nothing in it)."""
+    values = matrix.weight
+    squares = np.concatenate([[0.0], np.cumsum(np.square(values, dtype=np.float64))])
+    length = np.sqrt(np.maximum(squares[matrix.start[1:]] - squares[matrix.start[:-1]], 0))
+    scale = np.repeat(np.where(length > 1e-6, 1 / np.maximum(length, 1e-6), 0), _counts(matrix))
+    return matrix._replace(weight=(values * scale).astype(np.float32))
+
+
+def nearest_rows(left: Sparse, right: Sparse, columns: int, kept: int) -> ValueMatches:
+    """The pairs of rows in which one is among the `kept` nearest of the other.
+
+    Their probability is the sum of products of what they have in common.
+    """
+    order = np.argsort(right.column, kind="stable")
+    start = np.zeros(columns + 1, dtype=np.int64)
+    np.cumsum(np.bincount(right.column, minlength=columns), out=start[1:])
+    owner = np.repeat(np.arange(right.rows, dtype=np.int32), _counts(right))
+    index = Sparse(start, owner[order], right.weight[order])
+    near, at = _empty(left.rows, kept)
+    back, back_at = _empty(right.rows, kept)
+    if left.rows and right.rows and kept:
+        _search(*left, *index, near, at, back, back_at)
+    return best_of([_pairs(near, at), _pairs(back, back_at).turned()])
+
+
+def products(left: Sparse, right: Sparse, pairs: ValueMatches, columns: int) -> Floats32:
+    """The product of the two rows of each pair; the pairs are in the order of their left rows."""
+    found = np.zeros(len(pairs.left), dtype=np.float32)
+    _multiply(*left, *right, pairs.left, pairs.right, np.zeros(columns, dtype=np.float32), found)
+    return found
+
+
+def _counts(matrix: Sparse) -> NDArray[np.int64]:
+    return np.diff(matrix.start)
+
+
+def _empty(rows: int, kept: int) -> tuple[Floats32, IntArray]:
+    return np.zeros((rows, kept), dtype=np.float32), np.zeros((rows, kept), dtype=np.int32)
+
+
+def _pairs(near: Floats32, at: IntArray) -> ValueMatches:
+    row, place = np.nonzero(near > 0)
+    return ValueMatches.of(row, at[row, place], near[row, place])
+
+
+@compiled()
+def _search(
+    start: NDArray[np.int64],
+    column: IntArray,
+    weight: Floats32,
+    index_start: NDArray[np.int64],
+    index_row: IntArray,
+    index_weight: Floats32,
+    near: Floats32,
+    at: IntArray,
+    back: Floats32,
+    back_at: IntArray,
+) -> None:
+    score = np.zeros(len(back), dtype=np.float32)
+    met = np.empty(len(back), dtype=np.int32)
+    for mine in range(len(near)):
+        count = 0
+        for spot in range(start[mine], start[mine + 1]):
+            value = weight[spot]
+            if value == 0:
+                continue
+            for entry in range(index_start[column[spot]], index_start[column[spot] + 1]):
+                if index_weight[entry] > 0:
+                    theirs = index_row[entry]
+                    if score[theirs] == 0:
+                        met[count] = theirs
+                        count += 1
+                    score[theirs] += value * index_weight[entry]
+        for spot in range(count):
+            theirs = met[spot]
+            _keep(near[mine], at[mine], score[theirs], theirs)
+            _keep(back[theirs], back_at[theirs], score[theirs], mine)
+            score[theirs] = 0
+
+
+@compiled()
+def _multiply(
+    left_start: NDArray[np.int64],
+    left_column: IntArray,
+    left_weight: Floats32,
+    right_start: NDArray[np.int64],
+    right_column: IntArray,
+    right_weight: Floats32,
+    one: IntArray,
+    two: IntArray,
+    row: Floats32,
+    found: Floats32,
+) -> None:
+    for pair in range(len(one)):
+        first, last = left_start[one[pair]], left_start[one[pair] + 1]
+        for spot in range(first, last):
+            row[left_column[spot]] += left_weight[spot]
+        for spot in range(right_start[two[pair]], right_start[two[pair] + 1]):
+            found[pair] += row[right_column[spot]] * right_weight[spot]
+        for spot in range(first, last):
+            row[left_column[spot]] = 0
+
+
+@compiled(inline="always")
+def _keep(values: Floats32, places: IntArray, value: float, place: int) -> None:
+    """Put a value into a list that falls from its first to its last entry, if it is enough."""
+    spot = len(values) - 1
+    if value <= values[spot]:
+        return
+    while spot > 0 and values[spot - 1] < value:
+        values[spot] = values[spot - 1]
+        places[spot] = places[spot - 1]
+        spot -= 1
+    values[spot] = value
+    places[spot] = place
