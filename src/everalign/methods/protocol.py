@@ -87,6 +87,9 @@ class Piece:
     The left entity is joined to `left_neighbour` by `left_relation`, read backwards (from the
     neighbour to the entity) where `left_backwards` says so; the same on the right. `confidence`
     is that of the two neighbours, `weight` what the piece adds to the pair's support.
+
+    Where `literal` is set, the neighbours are literals that say the same and the relations are
+    attributes: their ids are those of the problem's `left_values` and `right_values`.
     """
 
     left_relation: int
@@ -97,6 +100,7 @@ class Piece:
     right_neighbour: int
     confidence: float
     weight: float
+    literal: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,8 @@ class RelationMatch:
 
     `left_in_right` is the estimated share of the left relation's triples that the right one has
     as well, and the other way round; `support` counts the triples that speak for it. `backwards`:
-    the right relation read from tail to head.
+    the right relation read from tail to head. Where `attributes` is set, the two are attributes,
+    with ids of the problem's values.
     """
 
     left: int
@@ -128,6 +133,7 @@ class RelationMatch:
     left_in_right: float
     right_in_left: float
     support: float
+    attributes: bool = False
 
 
 @runtime_checkable

@@ -57,6 +57,7 @@ def _consider(
 def _pieces(
     world: World, matches: Both, relations: Relations, left: int, right: int
 ) -> Iterator[Piece]:
+    entities, relations_of = world.sizes, world.relations
     edges_of_right: dict[int, list[tuple[int, float]]] = {}
     for d2, y2, pinned2 in _edges(world.right, right):
         edges_of_right.setdefault(y2, []).append((d2, pinned2))
@@ -66,7 +67,13 @@ def _pieces(
             for d2, pinned2 in edges_of_right.get(y2, []):
                 there, back = included(relations.left, d, d2)
                 weight = piece_weight(p, there, back, pinned, pinned2)
-                yield Piece(d >> 1, bool(d & 1), y, d2 >> 1, bool(d2 & 1), y2, p, weight)
+                if y >= entities[0]:
+                    one = (d >> 1) - relations_of[0], False, y - entities[0]
+                    two = (d2 >> 1) - relations_of[1], False, y2 - entities[1]
+                    yield Piece(*one, *two, p, weight, literal=True)
+                else:
+                    one, two = (d >> 1, bool(d & 1), y), (d2 >> 1, bool(d2 & 1), y2)
+                    yield Piece(*one, *two, p, weight)
 
 
 def _edges(side: Side, x: int) -> Iterator[tuple[int, int, float]]:
@@ -92,11 +99,16 @@ def relation_matches(world: World, beliefs: Beliefs) -> list[RelationMatch]:
         inclusion.seen.tolist(),
         strict=True,
     )
-    found = [
-        RelationMatch(d >> 1, d2 >> 1, bool(d2 & 1), there, back, seen)
-        for d, d2, there, back, seen in rows
-        if not d & 1
-    ]
+    found = [_match(world, d, d2, *rest) for d, d2, *rest in rows if not d & 1]
     return sorted(
         found, key=lambda r: (-r.left_in_right * r.right_in_left, -r.support, r.left, r.right)
     )
+
+
+def _match(world: World, d: int, d2: int, there: float, back: float, seen: float) -> RelationMatch:
+    one, two = d >> 1, d2 >> 1
+    relations = world.relations
+    if one < relations[0]:
+        return RelationMatch(one, two, bool(d2 & 1), there, back, seen)
+    attributes = one - relations[0], two - relations[1]
+    return RelationMatch(*attributes, False, there, back, seen, attributes=True)

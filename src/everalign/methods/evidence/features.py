@@ -46,6 +46,7 @@ NAMES = (
     *(f"{name}, left" for name in OF_A_SIDE),
     *(f"{name}, right" for name in OF_A_SIDE),
 )
+LIKENESS_NAMES = ("likeness of vectors", "its margin, left", "its margin, right")
 
 Rows = NDArray[np.int64]
 
@@ -80,8 +81,8 @@ def features(
         mine, chosen = out[first:end], rows[first:end]
         for side in range(2):
             at = len(OF_BOTH) + side * len(OF_A_SIDE)
-            start, entity = sides[side].start, entities[side]
-            _fill_side(start, entity, seen[side], *found[side], chosen, mine[:, at:])
+            ends, entity = (sides[side].start, sides[side].bound), entities[side]
+            _fill_side(*ends, entity, seen[side], *found[side], chosen, mine[:, at:])
         _fill_both(seen[0], seen[1], chosen, mine)
 
     in_parts(part, len(rows), PART)
@@ -91,6 +92,7 @@ def features(
 @compiled()
 def _fill_side(
     start: Starts,
+    bound: Starts,
     entity: IntArray,
     seen: Floats,
     standing: Floats,
@@ -109,7 +111,7 @@ def _fill_side(
         out[n, 3] = look[LIKENESS]
         out[n, 4] = look[CONFLICT]
         out[n, 5] = look[ALIKE]
-        out[n, 6] = math.log(max(1, start[x + 1] - start[x]))
+        out[n, 6] = math.log(max(1, bound[x] - start[x]))
         out[n, 7] = look[SUPPORT] - stand[BEST_OTHER]
         out[n, 8] = stand[SHARE]
         out[n, 9] = stand[RANK]

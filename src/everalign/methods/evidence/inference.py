@@ -23,6 +23,7 @@ from everalign.methods.evidence.rounds import (
     learn,
     plain_round,
     renewed,
+    reworded,
     scene,
 )
 from everalign.methods.evidence.settings import EvidenceSettings
@@ -37,7 +38,7 @@ from everalign.methods.evidence.unmatched import (
     shares,
     threshold,
 )
-from everalign.methods.evidence.world import Beliefs, World
+from everalign.methods.evidence.world import Beliefs, World, taught
 from everalign.methods.protocol import Problem
 from everalign.progress import Progress
 
@@ -81,10 +82,15 @@ class Trust:
         """Whether the judge can learn from links that people vouch for."""
         return len(self.hidden) > 0
 
+    @property
+    def plenty(self) -> bool:
+        """Whether these links are all that it learns from."""
+        return len(self.hidden) >= PLENTY
+
     def lessons(self, beliefs: Beliefs) -> IntArray:
         """The pairs to learn from: the hidden links and, where they are not plenty, the pairs
         that are surest by now."""
-        if len(self.hidden) >= PLENTY:
+        if self.plenty:
             return self.hidden
         table = beliefs.likely(SURE).table
         rows = one_to_one(table, beliefs.about(table))
@@ -115,10 +121,13 @@ def study(
     rounds = s.judged_rounds if start is None else s.renewed_rounds
     if rounds == 0:
         return None
+    world = taught(world, beliefs)
     view = scene(world, beliefs)
     for number in range(rounds):
         progress("learning", number, rounds)
         if number & (number + 1) == 0:  # the first time, and when the rounds have doubled
+            world = taught(world, beliefs) if number else world
+            view = reworded(view, world)
             pairs = trust.lessons(beliefs)
             labels = Labels.of(pairs, world.sizes, s.folds)
             if not labels.teach(view.table):
@@ -194,6 +203,7 @@ def conclude(
 ) -> Knowledge:
     """The last rounds, with all trusted links as anchors: also those that were hidden."""
     beliefs, rounds = lore.hidden, world.settings.final_rounds
+    world = replace(world, dictionaries=view.world.dictionaries)
     touched = by_pairs(world, hidden[:, 0], hidden[:, 1])
     for number in range(max(1, rounds)):
         progress("concluding", number, rounds)

@@ -54,6 +54,12 @@ class Judge:
         self.text = models[0]
         self._models = [lightgbm.Booster(model_str=text.decode()) for text in models]
 
+    @property
+    def columns(self) -> int:
+        """How many numbers it weighs of a row."""
+        count: int = self._models[0].num_feature()
+        return count
+
     @staticmethod
     def learn(lesson: Lesson, size: Size, seed: int) -> Judge:
         return Judge(each(lambda n: _learn(lesson, size, n - 1, seed), size.folds + 1))

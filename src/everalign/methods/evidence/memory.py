@@ -7,11 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign.graph import IntArray
+from everalign.literals import ValueMatches
 from everalign.methods.evidence.inference import Knowledge, Lore
 from everalign.methods.evidence.judge import Judge
 from everalign.methods.evidence.side import Floats
+from everalign.methods.evidence.wording import Kept
 from everalign.methods.evidence.world import Beliefs
-from everalign.methods.protocol import Arrays, Problem
+from everalign.methods.protocol import NOBODY, Arrays, Problem
+
+Facts = tuple[IntArray, IntArray]
+
+NO_LINKS: IntArray = np.empty((0, 2), dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -19,8 +26,9 @@ class Memory:
     """What was learned, what is known, and what came of it.
 
     `arrivals` are the numbers of entities on either side after each version, `triples` those of
-    triples now, `studied` is their sum when the judge last learned. `lore` is None where there
-    was nothing to learn from.
+    triples now, `studied` is their sum when the judge last learned, `facts` how many facts each
+    entity had then. `trusted` are the trusted links, `literals` the matches of literals. `lore`
+    is None where there was nothing to learn from.
     """
 
     lore: Lore | None
@@ -30,13 +38,19 @@ class Memory:
     arrivals: NDArray[np.int64]
     triples: tuple[int, int]
     studied: int
+    facts: Facts
+    trusted: IntArray
+    literals: Kept
 
     @staticmethod
     def blank() -> Memory:
         """Before the first version."""
         nothing = Knowledge.plain(Beliefs.none((0, 0)))
         arrivals = np.empty((0, 2), dtype=np.int64)
-        return Memory(None, nothing, nothing.support, 0.0, arrivals, (0, 0), 0)
+        return Memory(
+            None, nothing, nothing.support, 0.0, arrivals, (0, 0), 0,
+            facts=(NOBODY, NOBODY), trusted=NO_LINKS, literals=Kept.none(),
+        )  # fmt: skip
 
     def grown(self, problem: Problem) -> Memory:
         """Take note of the size that the graphs now have."""
@@ -53,10 +67,36 @@ class Memory:
         left, right = self.arrivals[-1].tolist()
         return left, right
 
-    @property
-    def growth(self) -> float:
-        """How much the graphs have grown since the judge last learned."""
-        return sum(self.triples) / max(1, self.studied) - 1
+    def growth(self, problem: Problem) -> float:
+        """How much of the graphs has come or gone since the judge last learned.
+
+        What came and went again does not count, nor what was put in another's place at both
+        ends: only the number of facts of each entity is kept.
+        """
+        changed = 0
+        for then, now in zip(self.facts, facts_of(problem), strict=True):
+            size = max(len(then), len(now))
+            gap = np.pad(now, (0, size - len(now))) - np.pad(then, (0, size - len(then)))
+            changed += int(np.abs(gap).sum())
+        return changed / max(1, sum(int(then.sum()) for then in self.facts))
+
+
+def facts_of(problem: Problem) -> Facts:
+    """The number of facts of each entity on either side: its triples and its literals.
+
+    A triple is a fact of both of its entities, so that a literal counts twice.
+    """
+    left, right = (
+        (
+            np.bincount(graph.triples[:, [0, 2]].ravel(), minlength=graph.entities)
+            + 2 * np.bincount(values.rows[:, 0], minlength=graph.entities)
+        ).astype(np.int32)
+        for graph, values in (
+            (problem.left, problem.left_values),
+            (problem.right, problem.right_values),
+        )
+    )
+    return left, right
 
 
 def to_arrays(memory: Memory, soft: float) -> Arrays:
@@ -75,6 +115,13 @@ def to_arrays(memory: Memory, soft: float) -> Arrays:
         "arrivals": memory.arrivals,
         "triples": np.array(memory.triples),
         "studied": np.array(memory.studied),
+        "facts_left": memory.facts[0],
+        "facts_right": memory.facts[1],
+        "trusted": memory.trusted,
+        "literals": np.array(memory.literals.of),
+        "literal_left": memory.literals.matches.left,
+        "literal_right": memory.literals.matches.right,
+        "literal_probability": memory.literals.matches.probability,
     }
     if lore is None:
         return arrays
@@ -108,7 +155,15 @@ def from_arrays(arrays: Arrays) -> Memory:
         arrivals,
         (left, right),
         int(arrays["studied"]),
+        (arrays["facts_left"], arrays["facts_right"]),
+        arrays["trusted"],
+        Kept(int(arrays["literals"]), _matches_of_literals(arrays)),
     )
+
+
+def _matches_of_literals(arrays: Arrays) -> ValueMatches:
+    columns = (arrays[f"literal_{name}"] for name in ("left", "right", "probability"))
+    return ValueMatches.of(*columns)
 
 
 def _lore(arrays: Arrays, sizes: tuple[int, int]) -> Lore:

@@ -18,13 +18,15 @@ from everalign.methods.evidence.inference import (
     study,
     verdict,
 )
-from everalign.methods.evidence.memory import Memory, from_arrays, to_arrays
+from everalign.methods.evidence.memory import Memory, facts_of, from_arrays, to_arrays
+from everalign.methods.evidence.rounds import columns
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.spreading import spread
-from everalign.methods.evidence.touched import by_new_edges
+from everalign.methods.evidence.touched import by_delta, by_trust
+from everalign.methods.evidence.wording import Kept, Wording
 from everalign.methods.evidence.world import Beliefs, Vectors, World
 from everalign.methods.protocol import Arrays, Consideration, Problem, RelationMatch
-from everalign.progress import Progress
+from everalign.progress import Progress, silent
 
 WORTH_PROPOSING = 0.01  # confidence
 
@@ -48,18 +50,19 @@ class Evidence:
 
     def fit(self, problem: Problem, progress: Progress) -> None:
         self._memory = Memory.blank().grown(problem)
-        self._study(problem, None, progress)
+        self._study(problem, self._world(problem, progress), None, progress)
 
     def update(self, problem: Problem, progress: Progress) -> None:
         before, self._memory = self._memory, self._memory.grown(problem)
-        if before.lore is None:
-            self._study(problem, None, progress)
-        elif problem.full or self._memory.growth > self.settings.renewal:
+        world = self._world(problem, progress)
+        if before.lore is None or before.lore.judge.columns != columns(world):
+            self._study(problem, world, None, progress)
+        elif problem.full or before.growth(problem) > self.settings.renewal:
             hidden = before.lore.hidden.likely(self.settings.soft)
-            self._study(problem, hidden.regrown(self._memory.sizes), progress)
+            self._study(problem, world, hidden.regrown(world.sizes), progress)
         else:
-            world = self._world(problem)
-            touched = by_new_edges(problem.left, problem.right, before.triples)
+            touched = by_delta(problem, before.triples)
+            touched = touched.or_by(by_trust(world, before.trusted, world.anchors))
             now = before.knowledge.regrown(world.sizes)
             self._conclude(world, spread(world, before.lore, now, touched, progress))
 
@@ -90,8 +93,9 @@ class Evidence:
     def relations(self, problem: Problem) -> list[RelationMatch]:
         return relation_matches(self._world(problem), self._memory.knowledge.beliefs)
 
-    def _study(self, problem: Problem, start: Beliefs | None, progress: Progress) -> None:
-        world = self._world(problem)
+    def _study(
+        self, problem: Problem, world: World, start: Beliefs | None, progress: Progress
+    ) -> None:
         trust = Trust.of(problem, self.settings, self.seed)
         hiding = replace(world, anchors=trust.anchors)
         learned = study(hiding, trust, start, self.seed, progress)
@@ -101,7 +105,8 @@ class Evidence:
             lore, view = learned
             knowledge = conclude(world, lore, view, trust.hidden, progress)
         studied = sum(self._memory.triples)
-        self._memory = replace(self._memory, lore=lore, studied=studied)
+        facts = facts_of(problem)
+        self._memory = replace(self._memory, lore=lore, studied=studied, facts=facts)
         self._conclude(world, knowledge)
 
     def _conclude(self, world: World, knowledge: Knowledge) -> None:
@@ -112,12 +117,18 @@ class Evidence:
             knowledge=knowledge,
             confidence=result.confidence,
             threshold=result.threshold,
+            trusted=world.anchors,
+            literals=world.wording.kept() if world.wording else Kept.none(),
         )
 
-    def _world(self, problem: Problem) -> World:
+    def _world(self, problem: Problem, progress: Progress = silent) -> World:
         trusted = np.concatenate([problem.seeds, problem.valid])
         vectors = self._vectors(problem) if self._vectors else None
-        return World.of(problem.left, problem.right, trusted, self.settings, vectors)
+        wording = Wording.of(problem, self.settings, self._memory.literals, progress)
+        graphs = problem.left, problem.right
+        world = World.of(*graphs, trusted, self.settings, vectors, wording, problem.gone)
+        plenty = Trust.of(problem, self.settings, self.seed).plenty
+        return replace(world, self_taught=wording is not None and not plenty)
 
     def _notes(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)

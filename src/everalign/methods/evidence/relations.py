@@ -113,7 +113,7 @@ def _share(seen: NDArray[np.float64], could: NDArray[np.float64], s: EvidenceSet
 
 def _could_be_seen(side: Side, matches: Matches, relations: int) -> NDArray[np.float64]:
     best = _best_probability(matches)
-    one = np.repeat(np.arange(side.entities), np.diff(side.start))
+    one = np.repeat(np.arange(side.nodes), np.diff(side.start))
     amount: NDArray[np.float64] = np.bincount(
         side.relation, best[one].astype(np.float64) * best[side.other], minlength=relations
     ).astype(np.float64)

@@ -6,7 +6,7 @@ judged round takes a closer look at every candidate and asks the judge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import Table
-from everalign.methods.evidence.features import features, likeness
+from everalign.methods.evidence.dictionary import EXPLAINED, explained
+from everalign.methods.evidence.features import LIKENESS_NAMES, NAMES, features, likeness
 from everalign.methods.evidence.judge import Judge, Lesson, Size
 from everalign.methods.evidence.labels import NOBODY, Labels
 from everalign.methods.evidence.matches import Both
@@ -22,7 +23,10 @@ from everalign.methods.evidence.propagation import nearest
 from everalign.methods.evidence.relations import Relations, align_relations
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.support import LOOKS, look
+from everalign.methods.evidence.texts import similarity
 from everalign.methods.evidence.touched import Mask, Touched
+from everalign.methods.evidence.values import NAMES as VALUE_NAMES
+from everalign.methods.evidence.values import look_at_values, value_features
 from everalign.methods.evidence.world import Beliefs, World, matches_in
 
 Nearest = tuple[IntArray, IntArray, Floats]  # entity, counterpart, support
@@ -78,22 +82,34 @@ class Scene:
     seen: tuple[Floats, Floats]
     before: Floats
     fresh: NDArray[np.int64]
+    said: Floats | None = None
 
     def features(self, rows: NDArray[np.int64] | None = None) -> Floats:
         """What the judge weighs of some candidates, or of all."""
         chosen = np.arange(len(self.before)) if rows is None else rows
         sides = self.world.left, self.world.right
-        found = features(sides, self.table, self.seen, self.before, chosen)
-        if self.world.vectors is None:
-            return found
-        return np.concatenate([found, likeness(self.world.vectors, self.table, chosen)], axis=1)
+        before = np.zeros_like(self.before) if self.world.self_taught else self.before
+        found = features(sides, self.table, self.seen, before, chosen)
+        columns = [found]
+        if self.world.vectors is not None:
+            columns.append(likeness(self.world.vectors, self.table, chosen))
+        if self.said is not None:
+            columns.append(value_features(self.table, self.said)[chosen])
+        return np.concatenate(columns, axis=1) if len(columns) > 1 else found
 
     def without(self, rows: NDArray[np.bool_]) -> Scene:
         """The same scene as if some candidates did not exist."""
         keep = ~rows
         seen = self.seen[0][keep], self.seen[1][keep]
         fresh = np.arange(np.count_nonzero(keep))
-        return Scene(self.world, self.table.only(keep), seen, self.before[keep], fresh)
+        said = None if self.said is None else self.said[keep]
+        return Scene(self.world, self.table.only(keep), seen, self.before[keep], fresh, said)
+
+
+def columns(world: World) -> int:
+    """How many numbers the judge weighs of each candidate in this world."""
+    of_vectors = len(LIKENESS_NAMES) if world.vectors is not None else 0
+    return len(NAMES) + of_vectors + (len(VALUE_NAMES) if world.wording else 0)
 
 
 def scene(world: World, beliefs: Beliefs) -> Scene:
@@ -102,7 +118,34 @@ def scene(world: World, beliefs: Beliefs) -> Scene:
     relations = align_relations(world.left, world.right, matches, world.settings)
     table = candidates(world, matches, relations, *world.free)
     seen = look(world.left, world.right, matches, relations, table.left, table.right)
-    return Scene(world, table, seen, beliefs.about(table), np.arange(len(table.left)))
+    said = what_is_said(world, matches, relations, table)
+    return Scene(world, table, seen, beliefs.about(table), np.arange(len(table.left)), said)
+
+
+def what_is_said(world: World, matches: Both, relations: Relations, table: Table) -> Floats | None:
+    """What the literals of all pairs tell; None where there are no literals."""
+    if world.wording is None:
+        return None
+    sides, least = (world.left, world.right), world.settings.prior
+    told = look_at_values(*sides, (matches.left, matches.right), relations.left, table, least)
+    similar = similarity(*world.wording.names, table.left, table.right)
+    return np.concatenate([told, similar[:, np.newaxis], _explained(world, table)], axis=1)
+
+
+def reworded(scene: Scene, world: World) -> Scene:
+    """The scene under other dictionaries."""
+    if scene.said is None:
+        return scene
+    said = scene.said.copy()
+    said[:, -EXPLAINED:] = _explained(world, scene.table)
+    return replace(scene, world=world, said=said)
+
+
+def _explained(world: World, table: Table) -> Floats:
+    assert world.wording is not None
+    if world.dictionaries is None:
+        return np.full((len(table.left), EXPLAINED), np.nan, dtype=np.float32)
+    return explained(world.dictionaries, *world.wording.units, table.left, table.right)
 
 
 def renewed(
@@ -131,7 +174,8 @@ def renewed(
     left, right = (np.concatenate([seen, np.zeros((1, LOOKS), np.float32)]) for seen in old.seen)
     seen = left[at], right[at]
     seen[0][rows], seen[1][rows] = fresh
-    return Scene(world, table, seen, beliefs.about(table), rows)
+    said = what_is_said(world, matches, relations, table)
+    return Scene(world, table, seen, beliefs.about(table), rows, said)
 
 
 def candidates(
@@ -155,7 +199,7 @@ def _nearest_of_both(
     """What is nearest to the asked left, and to the asked right entities."""
     lefts, rights = (np.flatnonzero(x).astype(np.int32) for x in (left_asked, right_asked))
     left, right, faint = world.left, world.right, world.settings.faint
-    free_left, free_right = world.free
+    free_left, free_right = world.eligible
     return (
         nearest(left, right, matches.left, relations.left, lefts, free_right, considered, faint),
         nearest(right, left, matches.right, relations.right, rights, free_left, considered, faint),
@@ -188,4 +232,22 @@ def learn(scene: Scene, labels: Labels, size: Size, seed: int) -> Judge:
     rows = np.flatnonzero(fold >= 0)
     correct = labels.correct(scene.table)[rows]
     weight = labels.touched(scene.table)[rows]
-    return Judge.learn(Lesson(scene.features(rows), correct, weight, fold[rows]), size, seed)
+    lesson = Lesson(scene.features(rows), correct, weight, fold[rows])
+    return Judge.learn(also_without_values(scene, lesson), size, seed)
+
+
+def also_without_values(scene: Scene, lesson: Lesson) -> Lesson:
+    """A lesson and the same once more as if nothing had literals.
+
+    So that what has none is judged by its neighbours as well as if nothing had any.
+    """
+    if scene.said is None:
+        return lesson
+    mute = lesson.features.copy()
+    mute[:, -len(VALUE_NAMES) :] = np.nan
+    return Lesson(
+        np.concatenate([lesson.features, mute]),
+        np.tile(lesson.label, 2),
+        np.tile(lesson.weight, 2),
+        np.tile(lesson.fold, 2),
+    )

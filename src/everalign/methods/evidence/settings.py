@@ -31,6 +31,10 @@ class EvidenceSettings:
     leaves: int = 15
     folds: int = 2
 
+    translations: str = ""
+    left_vectors: str = ""
+    right_vectors: str = ""
+
     renewal: float = 0.1
     renewed_rounds: int = 2
     change: float = 0.1

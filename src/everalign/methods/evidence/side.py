@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.compiled import compiled
-from everalign.graph import Graph, IntArray
+from everalign.graph import Graph, IntArray, Values
 from everalign.methods.evidence.settings import EvidenceSettings
 
 Floats = NDArray[np.float32]
@@ -31,6 +31,9 @@ class Side(NamedTuple):
     where many. `weight` is how much it tells that an entity has a relation at all (its idf).
     `discount` is what support for an entity counts when candidates are picked: one with many
     edges meets support by chance.
+
+    Literals are nodes after the last entity, attributes are relations after the last relation.
+    So the edges of an entity to its literals come last in either order: from `bound[x]` on.
     """
 
     start: Starts
@@ -44,19 +47,28 @@ class Side(NamedTuple):
     near_pinned: Floats
     weight: Floats
     discount: Floats
+    bound: Starts
 
     @property
     def entities(self) -> int:
+        return len(self.bound)
+
+    @property
+    def nodes(self) -> int:
+        """Entities and literals."""
         return len(self.start) - 1
 
 
-def lay_out(graph: Graph, settings: EvidenceSettings) -> Side:
-    """The layout of a graph.
+def lay_out(graph: Graph, settings: EvidenceSettings, values: Values | None = None) -> Side:
+    """The layout of a graph, with the literals that its entities have.
 
     >>> side = lay_out(Graph.of([(0, 0, 2), (1, 0, 2)]), EvidenceSettings())
     >>> side.start.tolist(), side.relation.tolist(), side.other.tolist()
     ([0, 1, 2, 4], [0, 0, 1, 1], [2, 2, 0, 1])
     """
+    entities, relations = graph.entities, graph.relations
+    if values is not None:
+        graph = _with_literals(graph, values)
     head, relation, tail = graph.triples.T
     one = np.concatenate([head, tail])
     other = np.concatenate([tail, head])
@@ -70,6 +82,8 @@ def lay_out(graph: Graph, settings: EvidenceSettings) -> Side:
     pinned = np.empty_like(pins)
     pinned[np.lexsort((one, directed ^ 1, other))] = pins
     near = np.lexsort((directed, other, one))
+    to_literals = np.bincount(one[directed >= 2 * relations], minlength=graph.entities)
+    bound = (start[1:] - to_literals)[:entities]
     return Side(
         start,
         directed,
@@ -80,8 +94,18 @@ def lay_out(graph: Graph, settings: EvidenceSettings) -> Side:
         directed[near],
         other[near],
         pinned[near],
-        _weights(one, directed, graph.entities, 2 * graph.relations),
-        (np.maximum(np.diff(start), 1.0) ** -settings.discount).astype(np.float32),
+        _weights(one, directed, entities, 2 * graph.relations),
+        (np.maximum(bound - start[:entities], 1.0) ** -settings.discount).astype(np.float32),
+        bound,
+    )
+
+
+def _with_literals(graph: Graph, values: Values) -> Graph:
+    more = values.rows + np.array([0, graph.relations, graph.entities], dtype=np.int32)
+    return Graph(
+        np.concatenate([graph.triples, more]),
+        graph.entities + len(values.literals),
+        graph.relations + len(values.attributes),
     )
 
 

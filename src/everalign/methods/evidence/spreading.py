@@ -1,7 +1,8 @@
 """An update by a small delta: look again at what it touches, and on as far as beliefs change.
 
-New edges change what is known of their two entities. Where the belief in a pair changes by it,
-the pair's neighbours are looked at again, and so on until nothing changes or the rounds are over.
+Edges that come or go change what is known of their two entities. Where the belief in a pair
+changes by it, the pair's neighbours are looked at again, and so on until nothing changes or the
+rounds are over. Lost belief goes on after that: what rested on a pair must not outlive it.
 """
 
 from __future__ import annotations
@@ -13,31 +14,51 @@ from everalign.methods.evidence.relations import align_relations
 from everalign.methods.evidence.rounds import Scene, judged_again, renewed
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.support import ALIKE, LOOKS, SUPPORT
-from everalign.methods.evidence.touched import Touched, by_changed_beliefs
-from everalign.methods.evidence.world import World, matches_in
+from everalign.methods.evidence.touched import (
+    Touched,
+    by_changed_beliefs,
+    by_lost_belief,
+    by_vanished,
+)
+from everalign.methods.evidence.values import WEIGHT
+from everalign.methods.evidence.world import Beliefs, World, matches_in, taught
 from everalign.progress import Progress
+
+MORE_ROUNDS = 20  # in which belief that is lost goes on to those that rested on it
 
 
 def spread(
     world: World, lore: Lore, known: Knowledge, touched: Touched, progress: Progress
 ) -> Knowledge:
-    """What is known after the touched entities have got new edges."""
+    """What is known after the facts of the touched entities have changed."""
     beliefs = known.beliefs
+    world = taught(world, beliefs)
+    touched = touched.or_by(by_vanished(world, beliefs))
     nothing = np.empty(0, dtype=np.int64)
     view = Scene(world, beliefs.table, _seen(known), beliefs.probability, nothing)
-    matches = matches_in(world, beliefs)
+    matches, rounds = matches_in(world, beliefs), world.settings.spreading_rounds
     # A small delta changes no relation: one alignment serves all rounds.
     relations = align_relations(world.left, world.right, matches, world.settings)
     felt = Touched(np.zeros_like(touched.left), np.zeros_like(touched.right))
-    for number in range(world.settings.spreading_rounds):
-        progress("spreading", number, world.settings.spreading_rounds)
+    for number in range(rounds + MORE_ROUNDS):
+        progress("spreading", min(number, rounds), rounds)
         if not touched.any():
             break
         felt = felt.or_by(touched)
         view = renewed(view, world, beliefs, touched, relations)
-        before, beliefs = beliefs, judged_again(view, lore.judge)
-        touched = by_changed_beliefs(world, before, beliefs)
+        before, beliefs = beliefs, _supported(view, judged_again(view, lore.judge))
+        by_belief = by_changed_beliefs if number + 1 < rounds else by_lost_belief
+        touched = by_belief(world, before, beliefs)
     return Knowledge.of(beliefs, view.seen, _absence(view, lore, known, felt))
+
+
+def _supported(view: Scene, beliefs: Beliefs) -> Beliefs:
+    """The beliefs without those that nothing speaks for any more, whatever the judge says: it
+    has never seen such a pair."""
+    alone = view.seen[0][:, SUPPORT] <= 0
+    if view.said is not None:
+        alone &= ~(view.said[:, WEIGHT] > 0)
+    return Beliefs(beliefs.table, np.where(alone, np.float32(0), beliefs.probability))
 
 
 def _absence(view: Scene, lore: Lore, known: Knowledge, felt: Touched) -> Floats:

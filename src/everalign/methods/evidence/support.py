@@ -82,14 +82,14 @@ def _best_inclusions(
     (counted from that of x); the same for x'."""
     start, start2 = left.start[x], right.start[x2]
     group2 = start2
-    while group2 < right.start[x2 + 1]:
+    while group2 < right.bound[x2]:
         best_back[group2 - start2] = 0
         group2 = right.end[group2]
     group = start
-    while group < left.start[x + 1]:
+    while group < left.bound[x]:
         most = 0.0
         group2 = start2
-        while group2 < right.start[x2 + 1]:
+        while group2 < right.bound[x2]:
             there, back = included(relations, left.relation[group], right.relation[group2])
             most = max(most, there)
             best_back[group2 - start2] = max(best_back[group2 - start2], back)
@@ -104,8 +104,8 @@ def _support(
 ) -> tuple[float, float]:
     """The sum of all pieces of evidence for a pair, and the heaviest of them."""
     support, heaviest = 0.0, 0.0
-    stop = right.start[x2 + 1]
-    for e in range(left.start[x], left.start[x + 1]):
+    stop = right.bound[x2]
+    for e in range(left.start[x], left.bound[x]):
         y = left.other[e]
         for m in range(matches.start[y], matches.start[y + 1]):
             y2 = matches.other[m]
@@ -135,9 +135,9 @@ def _compare(
     """What of x is found again at x', and what is not."""
     shared, could, conflict, alike, weights = 0.0, 0.0, 0.0, 0.0, 0.0
     kept, number = 0, 0
-    stop = right.start[x2 + 1]
+    stop = right.bound[x2]
     group = left.start[x]
-    while group < left.start[x + 1]:
+    while group < left.bound[x]:
         end, d = left.end[group], left.relation[group]
         likely = best[group - left.start[x]]
         alike += likely * left.weight[d]
@@ -188,7 +188,7 @@ def _remember(
 def _how_many_have(side: Side, facts: tuple[IntArray, IntArray, Floats], kept: int) -> float:
     """The logarithm of how many entities have all these facts together."""
     if kept == 0:
-        return math.log(side.start.size)
+        return math.log(side.bound.size + 1)
     other, relation, _ = facts
     y, inverse = other[0], relation[0] ^ 1
     first = place_of(side.relation, side.start[y], side.start[y + 1], inverse)

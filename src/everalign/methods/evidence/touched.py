@@ -1,5 +1,5 @@
-"""Who feels a change: entities with new edges, and neighbours of those that are now believed to
-be someone else."""
+"""Who feels a change: entities with other facts or trusted links, and neighbours of those that
+are now believed to be someone else."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.compiled import compiled
-from everalign.graph import Graph, IntArray
+from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import Table
 from everalign.methods.evidence.side import Side
 from everalign.methods.evidence.world import Beliefs, World
+from everalign.methods.protocol import Problem
 
 TELLING = 0.02  # how well an entity has to be pinned down by its neighbour to feel its change
 
@@ -37,9 +38,44 @@ class Touched(NamedTuple):
         return self.left[table.left] | self.right[table.right]
 
 
-def by_new_edges(left: Graph, right: Graph, old_triples: tuple[int, int]) -> Touched:
-    """The entities of the triples that came after the first so many."""
-    return Touched(_in_triples(left, old_triples[0]), _in_triples(right, old_triples[1]))
+def by_delta(problem: Problem, old_triples: tuple[int, int]) -> Touched:
+    """The entities whose facts have changed.
+
+    Where nobody says which they are: those of the triples after the first so many, if the
+    graphs have but grown, and else all.
+    """
+    graphs = problem.left, problem.right
+    if problem.changed is not None:
+        marked = zip(graphs, problem.changed, strict=True)
+        return Touched(*(_marked(graph.entities, ids) for graph, ids in marked))
+    if any(len(graph.triples) < old for graph, old in zip(graphs, old_triples, strict=True)):
+        return Touched(*(np.ones(graph.entities, dtype=np.bool_) for graph in graphs))
+    news = (graph.triples[old:] for graph, old in zip(graphs, old_triples, strict=True))
+    ids = (rows[:, [0, 2]].ravel() for rows in news)
+    return Touched(*(_marked(graph.entities, x) for graph, x in zip(graphs, ids, strict=True)))
+
+
+def by_trust(world: World, before: IntArray, now: IntArray) -> Touched:
+    """The entities of links that are trusted now and were not, or the other way round, and
+    their neighbours: these had or get a certain match."""
+    given, held = ({tuple(row) for row in rows.tolist()} for rows in (now, before))
+    rows = np.array(sorted(given ^ held), dtype=np.int32).reshape(-1, 2)
+    own = (_marked(size, rows[:, side]) for side, size in enumerate(world.sizes))
+    return by_pairs(world, rows[:, 0], rows[:, 1]).or_by(Touched(*own))
+
+
+def by_vanished(world: World, before: Beliefs) -> Touched:
+    """The neighbours of pairs that nobody may believe any more: one of the two is gone, or a
+    trusted link speaks for it."""
+    left, right = before.likely(world.settings.soft).table[:2]
+    lost = ~(world.free[0][left] & world.free[1][right])
+    return by_pairs(world, left[lost], right[lost])
+
+
+def by_lost_belief(world: World, before: Beliefs, after: Beliefs) -> Touched:
+    """The neighbours of entities whose counterpart is now less probable."""
+    fell = before.about(after.table) - after.probability >= world.settings.change
+    return by_pairs(world, after.table.left[fell], after.table.right[fell])
 
 
 def by_changed_beliefs(world: World, before: Beliefs, after: Beliefs) -> Touched:
@@ -53,17 +89,16 @@ def by_pairs(world: World, left: IntArray, right: IntArray) -> Touched:
     return Touched(_neighbours(world.left, left), _neighbours(world.right, right))
 
 
-def _in_triples(graph: Graph, old: int) -> Mask:
-    out = np.zeros(graph.entities, dtype=np.bool_)
-    out[graph.triples[old:, 0]] = True
-    out[graph.triples[old:, 2]] = True
+def _marked(entities: int, ids: IntArray) -> Mask:
+    out = np.zeros(entities, dtype=np.bool_)
+    out[ids] = True
     return out
 
 
 def _neighbours(side: Side, entities: IntArray) -> Mask:
-    out = np.zeros(side.entities, dtype=np.bool_)
+    out = np.zeros(side.nodes, dtype=np.bool_)
     _mark_neighbours(side, np.unique(entities), TELLING, out)
-    return out
+    return out[: side.entities]
 
 
 @compiled()

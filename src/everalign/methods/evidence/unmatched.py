@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from everalign.methods.evidence.candidates import RANK, Table, standings
 from everalign.methods.evidence.judge import Judge, Lesson, Size
 from everalign.methods.evidence.labels import NOBODY, Labels
-from everalign.methods.evidence.rounds import Scene
+from everalign.methods.evidence.rounds import Scene, also_without_values
 from everalign.methods.evidence.side import Floats
 
 STEPS = 50  # of expectation maximisation: it has converged long before
@@ -40,7 +40,8 @@ def learn_absence(
     fold = np.concatenate([labels.fold(scene.table)[present], labels.fold(bereft.table)[absent]])
     even = often.sum() / max(1, bereft_often.sum())
     weight = np.concatenate([often, bereft_often * even]).astype(np.float32)
-    return Judge.learn(Lesson(rows, label, weight, fold), size, seed)
+    lesson = also_without_values(scene, Lesson(rows, label, weight, fold))
+    return Judge.learn(lesson, size, seed)
 
 
 def _best_of_labelled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 
 from everalign.graph import Graph, IntArray
 from everalign.methods.evidence.candidates import Table, table_of
+from everalign.methods.evidence.dictionary import Dictionaries, learn_dictionaries
 from everalign.methods.evidence.matches import Both, matches_of
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.side import Floats, Side, lay_out
+from everalign.methods.evidence.wording import Wording
+from everalign.methods.protocol import NOBODY
 from everalign.parallel import each
 
 Vectors = tuple[Floats, Floats]  # a row for each left, and for each right entity
+
+
+LIKELY = 0.5  # probability from which on the names of a pair are learned from
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,10 @@ class World:
     """Two graphs, laid out, and the links that are taken for certain in them.
 
     `vectors`, if there are any, are what another method made of the entities: alike ones have
-    similar vectors of length 1.
+    similar vectors of length 1. `wording`, if both graphs have literals, is what these say.
+    Entities that are `gone` are nobody's counterpart. `dictionaries` have been learned from what
+    was believed of the names. It is `self_taught` where lessons are chosen among what is believed:
+    then the judge must not weigh beliefs.
     """
 
     left: Side
@@ -32,6 +41,10 @@ class World:
     anchors: IntArray
     settings: EvidenceSettings
     vectors: Vectors | None = None
+    wording: Wording | None = None
+    gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY)
+    dictionaries: Dictionaries | None = None
+    self_taught: bool = False
 
     @staticmethod
     def of(
@@ -40,22 +53,52 @@ class World:
         anchors: IntArray,
         settings: EvidenceSettings,
         vectors: Vectors | None = None,
+        wording: Wording | None = None,
+        gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY),
     ) -> World:
-        one, two = each(lambda side: lay_out((left, right)[side], settings), 2)
-        return World(one, two, anchors, settings, vectors)
+        graphs, said = (left, right), wording.values if wording else (None, None)
+
+        def laid_out(side: int) -> Side:
+            return lay_out(graphs[side], settings, said[side])
+
+        one, two = each(laid_out, 2)
+        return World(one, two, anchors, settings, vectors, wording, gone)
 
     @property
     def sizes(self) -> tuple[int, int]:
         """The number of entities on either side."""
         return self.left.entities, self.right.entities
 
+    @property
+    def relations(self) -> tuple[int, int]:
+        """The number of relations on either side, attributes not counted."""
+        left, right = (
+            len(side.weight) // 2 - (len(values.attributes) if values else 0)
+            for side, values in zip(
+                (self.left, self.right),
+                self.wording.values if self.wording else (None, None),
+                strict=True,
+            )
+        )
+        return left, right
+
     @cached_property
     def free(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which entities on either side have no anchor."""
         sides = [np.ones(size, dtype=np.bool_) for size in self.sizes]
-        for side, column in zip(sides, self.anchors.T, strict=True):
+        for side, column, gone in zip(sides, self.anchors.T, self.gone, strict=True):
             side[column] = False
+            side[gone] = False
         return sides[0], sides[1]
+
+    @cached_property
+    def eligible(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which nodes on either side can be found: the free entities, but no literal."""
+        left, right = (
+            np.append(free, np.zeros(side.nodes - side.entities, dtype=np.bool_))
+            for free, side in zip(self.free, (self.left, self.right), strict=True)
+        )
+        return left, right
 
     def among_free(self, left: IntArray, right: IntArray) -> Table:
         """The table of those pairs neither entity of which has an anchor."""
@@ -101,7 +144,7 @@ class Beliefs(NamedTuple):
 
 def matches_in(world: World, beliefs: Beliefs) -> Both:
     """Anchors, and likely pairs of other entities. The pairs of one entity share a probability
-    of 1 at most, since it can have one counterpart only."""
+    of 1 at most, since it can have one counterpart only. Literals are matched as they are."""
     likely = beliefs.likely(world.settings.soft)
     left, right, p = likely.table.left, likely.table.right, likely.probability
     mine = world.free[0][left] & world.free[1][right]
@@ -111,9 +154,20 @@ def matches_in(world: World, beliefs: Beliefs) -> Both:
         for entity, size in zip((left, right), world.sizes, strict=True)
     ]
     shared = p / np.maximum(1, np.maximum(*totals))
-    return matches_of(
-        np.concatenate([world.anchors[:, 0], left]),
-        np.concatenate([world.anchors[:, 1], right]),
-        np.concatenate([np.ones(len(world.anchors)), shared]),
-        world.sizes,
-    )
+    rows = [(*world.anchors.T, np.ones(len(world.anchors))), (left, right, shared)]
+    if world.wording:
+        rows.append(world.wording.nodes())
+    one, two, probability = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return matches_of(one, two, probability, (world.left.nodes, world.right.nodes))
+
+
+def taught(world: World, beliefs: Beliefs) -> World:
+    """The world with dictionaries from what is believed; as it is where nothing has names."""
+    if world.wording is None:
+        return world
+    likely = beliefs.likely(LIKELY)
+    left, right, p = likely.table.left, likely.table.right, likely.probability
+    mine = world.free[0][left] & world.free[1][right]
+    pairs = left[mine], right[mine], p[mine]
+    made = learn_dictionaries(*world.wording.units, world.anchors, pairs)
+    return replace(world, dictionaries=made)

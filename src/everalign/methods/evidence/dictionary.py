@@ -1,0 +1,149 @@
+"""A dictionary learned from matches: which parts of left names go with which parts of right ones.
+
+Names of the same entity in two languages need not look or sound alike. But where enough of them
+are matched, it shows which word, character or pair of characters goes with which. Each part of a
+right name is shared out among the parts of the left name by how often they go together (IBM
+model 1: Brown et al., The Mathematics of Statistical Machine Translation, 1993), in both
+directions.
+
+A pair is never weighed by a dictionary that it has helped to write: there are two of them, one
+from the matches of left entities with even ids, for those with odd ids, and the other way round.
+Trusted links, which are not weighed, are in both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.compiled import compiled
+from everalign.graph import IntArray
+from everalign.methods.evidence.side import Floats, Starts, place_of
+from everalign.methods.evidence.units import Units
+
+STEPS = 5  # of expectation maximisation
+CAUTION = 0.5  # is added to how often a part was seen: what was seen once is not certain
+
+FORTH, BACK = range(2)
+EXPLAINED = 2  # numbers of a pair: the share of its right, and of its left name
+
+
+class Dictionary(NamedTuple):
+    """For part f of left names, the parts `other[k]` of right ones that go with it, for k from
+    `start[f]` to `start[f + 1]`: how far f brings about the other (`there`), and the other f."""
+
+    start: Starts
+    other: IntArray
+    there: Floats
+    back: Floats
+
+
+class Dictionaries(NamedTuple):
+    """That for left entities with even ids, and that for those with odd ids."""
+
+    even: Dictionary
+    odd: Dictionary
+
+
+def learn_dictionaries(
+    left: Units, right: Units, anchors: IntArray, matches: tuple[IntArray, IntArray, Floats]
+) -> Dictionaries:
+    """From trusted links, and from matches of other entities with their probabilities."""
+    return Dictionaries(*(_learn(left, right, anchors, matches, fold) for fold in range(2)))
+
+
+def _learn(
+    left: Units,
+    right: Units,
+    anchors: IntArray,
+    matches: tuple[IntArray, IntArray, Floats],
+    fold: int,
+) -> Dictionary:
+    mine = matches[0] % 2 != fold
+    one = np.concatenate([anchors[:, 0], matches[0][mine]])
+    two = np.concatenate([anchors[:, 1], matches[1][mine]])
+    weight = np.append(np.ones(len(anchors), np.float32), matches[2][mine])
+    many, many2 = np.diff(left.start)[one], np.diff(right.start)[two]
+    pair = np.repeat(np.arange(len(one)), many * many2)
+    within = np.arange(len(pair)) - np.repeat(np.cumsum(many * many2) - many * many2, many * many2)
+    a, b = np.divmod(within, np.maximum(many2[pair], 1))
+    at, at2 = left.start[one[pair]] + a, right.start[two[pair]] + b
+    f, g = left.unit[at].astype(np.int64), right.unit[at2].astype(np.int64)
+    keys, entry = np.unique(f * right.units + g, return_inverse=True)
+    f, g = np.divmod(keys, right.units)
+    # Cells: every part of every name by itself. A cell is shared out among its entries.
+    cell = np.unique(pair * (int(many.max(initial=0)) + 1) + a, return_inverse=True)[1]
+    cell2 = np.unique(pair * (int(many2.max(initial=0)) + 1) + b, return_inverse=True)[1]
+    amount = weight[pair].astype(np.float64)
+    there = _shared_out(entry, cell2, amount, f, left.units, len(keys))
+    back = _shared_out(entry, cell, amount, g, right.units, len(keys))
+    start = np.searchsorted(f, np.arange(left.units + 1))
+    return Dictionary(start, g.astype(np.int32), there, back)
+
+
+def _shared_out(
+    entry: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    giver: NDArray[np.int64],
+    givers: int,
+    entries: int,
+) -> Floats:
+    """How far each giver brings about what is in its entries."""
+    chance = np.ones(entries)
+    for _ in range(STEPS):
+        shares = chance[entry]
+        shares *= amount / np.bincount(cell, shares)[cell]
+        counted = np.bincount(entry, shares, minlength=entries)
+        chance = counted / (np.bincount(giver, counted, minlength=givers) + CAUTION)[giver]
+    return chance.astype(np.float32)
+
+
+def explained(
+    dictionaries: Dictionaries, left: Units, right: Units, one: IntArray, two: IntArray
+) -> Floats:
+    """How much of either name of each pair the other one explains; NaN where one has none."""
+    out = np.full((len(one), EXPLAINED), np.nan, dtype=np.float32)
+    for fold, dictionary in enumerate(dictionaries):
+        rows = np.flatnonzero(one % 2 == fold)
+        out[rows] = _explained(dictionary, left, right, one[rows], two[rows])
+    return out
+
+
+@compiled()
+def _explained(
+    dictionary: Dictionary, left: Units, right: Units, one: IntArray, two: IntArray
+) -> Floats:
+    out = np.full((one.size, EXPLAINED), np.nan, dtype=np.float32)
+    for row in range(one.size):
+        first, end = left.start[one[row]], left.start[one[row] + 1]
+        first2, end2 = right.start[two[row]], right.start[two[row] + 1]
+        if first == end or first2 == end2:
+            continue
+        of_right = np.zeros(end2 - first2, dtype=np.float32)
+        of_left = np.zeros(end - first, dtype=np.float32)
+        for e in range(first, end):
+            f = left.unit[e]
+            stop = dictionary.start[f + 1]
+            for e2 in range(first2, end2):
+                g = right.unit[e2]
+                at = place_of(dictionary.other, dictionary.start[f], stop, g)
+                if at < stop and dictionary.other[at] == g:
+                    of_right[e2 - first2] += dictionary.there[at]
+                    of_left[e - first] += dictionary.back[at]
+        out[row, FORTH] = _share(right, first2, of_right)
+        out[row, BACK] = _share(left, first, of_left)
+    return out
+
+
+@compiled()
+def _share(units: Units, first: int, found: Floats) -> float:
+    """The share of a name's parts that is explained; rare ones count more."""
+    total, all_ = 0.0, 0.0
+    for k in range(found.size):
+        weight = units.weight[units.unit[first + k]]
+        total += weight * min(np.float32(1), found[k])
+        all_ += weight
+    return total / all_ if all_ > 0 else 0.0
