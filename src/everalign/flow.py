@@ -13,7 +13,7 @@ from time import perf_counter
 from everalign.config import Config
 from everalign.ledger import RULES, Event, Kind, Link, Pair, View, Why, changes, decide, fold
 from everalign.matching import Candidates
-from everalign.methods import Method, Problem, make_method
+from everalign.methods import Method, Problem, entry_of, make_method
 from everalign.occasion import Occasion
 from everalign.progress import Progress
 from everalign.situation import Situation, line_of, reverts_to
@@ -55,14 +55,20 @@ def config_of(store: Store) -> Config:
 
 def last_problem(store: Store) -> Problem:
     """What the method of the last version would be given if nothing came in."""
-    return Occasion.of(store, None).problem(store.links())
+    literals = _reads_literals(config_of(store))
+    return Occasion.of(store, None).problem(store.links(), literals=literals)
+
+
+def _reads_literals(config: Config) -> bool:
+    return entry_of(config.method).reads_literals
 
 
 def _asked(
     store: Store, occasion: Occasion, view: View, progress: Progress
 ) -> tuple[Method, Candidates]:
     """The method after its turn, and what it has found."""
-    problem, method = occasion.problem(view), make_method(config_of(store))
+    config = config_of(store)
+    problem, method = occasion.problem(view, literals=_reads_literals(config)), make_method(config)
     if occasion.turn is None:
         method.fit(problem, progress)
     else:

@@ -9,6 +9,7 @@ import numpy as np
 
 from everalign.graph import Graph, IntArray, Values
 from everalign.ledger import Link, View
+from everalign.literals import with_names_of_iris
 from everalign.matching import Candidates
 from everalign.methods import Problem
 from everalign.situation import (
@@ -53,8 +54,11 @@ class Occasion:
         deltas = [*(delta for _, delta in line), *coming]
         return Occasion(store, pending, Situation.of(deltas), turn, [*since, *coming])
 
-    def problem(self, view: View) -> Problem:
-        """What the method is given; `view` are the links in force."""
+    def problem(self, view: View, *, literals: bool = True) -> Problem:
+        """What the method is given; `view` are the links in force.
+
+        What only a method that reads literals needs is left out for the others.
+        """
         now = self.situation
         left, right = (self._graph(here) for here in range(2))
         gone = self.gone
@@ -67,8 +71,8 @@ class Occasion:
             old_right=self._known("right"),
             links=_candidates(view.found),
             full=self.pending is not None and self.pending.full,
-            left_values=self._values(0),
-            right_values=self._values(1),
+            left_values=self._values(0) if literals else Values.none(),
+            right_values=self._values(1) if literals else Values.none(),
             changed=None if self.turn is None else self._changed(),
             gone=gone,
             lost_triples=sum(len(rows) for rows in self._removed("triples")),
@@ -109,11 +113,10 @@ class Occasion:
         return Graph(rows, self._size(side, "entity"), self._size(side, "relation"))
 
     def _values(self, here: int) -> Values:
-        rows = self.situation.literals[here]
-        if len(rows) == 0:
-            return Values.none()
-        side = SIDES[here]
-        return Values(rows, self._names(side, "attribute"), self._names(side, "literal"))
+        side, rows = SIDES[here], self.situation.literals[here]
+        said = Values(rows, self._names(side, "attribute"), self._names(side, "literal"))
+        entities = self._names(side, "entity")
+        return with_names_of_iris(said, entities, self.situation.present(here, len(entities)))
 
     def _size(self, side: Side, sort: Sort) -> int:
         last = self.store.last_version()

@@ -147,7 +147,7 @@ class RelationLink:
 
     `left_in_right` is the estimated share of the left relation's triples that the right one has
     as well (`backwards`: with head and tail exchanged), `right_in_left` the other way round.
-    `support` counts the triples that speak for it.
+    `support` counts the triples that speak for it. `attributes`: the two lead to literals.
     """
 
     left: str
@@ -156,6 +156,7 @@ class RelationLink:
     left_in_right: float
     right_in_left: float
     support: float
+    attributes: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Literals: names, numbers and dates of two graphs → pairs that say the same."""
 
+from everalign.literals.from_iris import IN_THE_IRI, with_names_of_iris
 from everalign.literals.iris import names_of_iris
 from everalign.literals.matches import ValueMatches
 from everalign.literals.matching import match_values
@@ -10,6 +11,7 @@ from everalign.literals.translations import read_translations
 from everalign.literals.vectors import name_vectors
 
 __all__ = [
+    "IN_THE_IRI",
     "NO_KNOWN",
     "LiteralSettings",
     "NamedEntities",
@@ -21,4 +23,5 @@ __all__ = [
     "read_translations",
     "search",
     "texts_as_rows",
+    "with_names_of_iris",
 ]
