@@ -26,7 +26,9 @@ def with_names(problem: Problem, gold: list[Pair]) -> Problem:
     """The problem with a name for each entity; those of gold links differ in their endings."""
     right_of = dict(gold)
     left_of = {right: left for left, right in gold}
-    left = [f"{name_of(at)}{'a' if at in right_of else 'u'}" for at in range(problem.left.entities)]
+    left = [
+        f"{name_of(at)}{'a' if at in right_of else 'u'}" for at in range(problem.left.entities)
+    ]
     right = [
         f"{name_of(left_of[at])}o" if at in left_of else f"X{name_of(at)}"
         for at in range(problem.right.entities)
