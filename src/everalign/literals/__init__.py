@@ -1,6 +1,6 @@
 """Literals: names, numbers and dates of two graphs → pairs that say the same."""
 
-from everalign.literals.from_iris import IN_THE_IRI, with_names_of_iris
+from everalign.literals.from_iris import IN_THE_IRI, quoted, with_names_of_iris
 from everalign.literals.iris import names_of_iris
 from everalign.literals.matches import ValueMatches
 from everalign.literals.matching import match_values
@@ -20,6 +20,7 @@ __all__ = [
     "name_vectors",
     "named_entities",
     "names_of_iris",
+    "quoted",
     "read_translations",
     "search",
     "texts_as_rows",

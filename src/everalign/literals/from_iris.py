@@ -33,10 +33,15 @@ def with_names_of_iris(
     return Values(
         np.concatenate([values.rows, rows]),
         [*values.attributes, IN_THE_IRI],
-        [*values.literals, *map(_quoted, ids)],
+        [*values.literals, *map(quoted, ids)],
     )
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as N-Triples writes a literal of one line.
+
+    >>> quoted('The "Edge"')
+    '"The \\\\"Edge\\\\""'
+    """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
