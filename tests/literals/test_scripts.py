@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from tests.literals.graphs import best, texts, values
 
-from everalign.literals.scripts import is_japanese, is_latin, latin_of, missing_readers
+from everalign.literals.scripts import is_japanese, is_latin, latin_of, note_on
 
 pytest.importorskip("fugashi")
 pytest.importorskip("pypinyin")
@@ -53,7 +56,26 @@ def test_latin_texts_are_left_alone() -> None:
 
 
 def test_readers_that_are_there_are_not_missed() -> None:
-    assert missing_readers(japanese=True, chinese=True) is None
+    assert note_on(["東京", "カナ"]) is None
+
+
+def test_without_readers_names_are_still_compared() -> None:
+    """In a process of its own, in which the readers cannot be imported."""
+    program = """
+import sys
+sys.modules["fugashi"] = sys.modules["pypinyin"] = None
+from everalign.literals.scripts import latin_of, note_on
+print(latin_of("北京", "zh").lower(), latin_of("カナ"))
+print(note_on(["カナ", "北京"]))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert run.stdout.splitlines() == [
+        "beijing kana",
+        "without fugashi and pypinyin, names are compared less well: "
+        "pip install 'everalign[names]'",
+    ]
 
 
 def test_names_are_found_across_scripts() -> None:

@@ -5,6 +5,7 @@ from everalign.literals.iris import names_of_iris
 from everalign.literals.matches import ValueMatches
 from everalign.literals.matching import match_values
 from everalign.literals.naming import NamedEntities, named_entities
+from everalign.literals.scripts import note_on
 from everalign.literals.settings import LiteralSettings
 from everalign.literals.similar import NO_KNOWN, search, texts_as_rows
 from everalign.literals.translations import read_translations
@@ -20,6 +21,7 @@ __all__ = [
     "name_vectors",
     "named_entities",
     "names_of_iris",
+    "note_on",
     "quoted",
     "read_translations",
     "search",

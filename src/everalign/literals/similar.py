@@ -88,7 +88,10 @@ def has_foreign(texts: Texts) -> bool:
 
 def skeletons(texts: Texts) -> list[str]:
     """How the texts sound, word by word."""
-    return [" ".join([skeleton(word) for word in text.split()]) for text in texts.latin]
+    return [
+        " ".join([skeleton(word, pinyin=pinyin) for word in text.split()])
+        for text, pinyin in zip(texts.latin, texts.chinese.tolist(), strict=True)
+    ]
 
 
 def _families(texts: Texts, sounds: bool) -> list[Found]:

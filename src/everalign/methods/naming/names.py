@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import IntArray
-from everalign.literals import NO_KNOWN, named_entities, read_translations, search
+from everalign.literals import NO_KNOWN, named_entities, note_on, read_translations, search
 from everalign.literals.matches import Floats32, expanded
 from everalign.literals.matches import ValueMatches as Pairs
 from everalign.matching import Candidates
@@ -49,13 +49,20 @@ class ByNames:
     def candidates(self, problem: Problem, progress: Progress) -> Candidates:
         pairs, there, back = choices_of_names(problem, self.settings, progress)
         both = there & back
-        return Candidates.of(pairs.left[both], pairs.right[both], pairs.probability[both])
+        return Candidates.of(
+            pairs.left[both], pairs.right[both], pairs.probability[both], notes=_notes(problem)
+        )
 
     def save(self) -> Arrays:
         return {"nothing": np.zeros(0)}
 
     def load(self, arrays: Arrays) -> None:
         pass
+
+
+def _notes(problem: Problem) -> tuple[str, ...]:
+    note = note_on([*problem.left_values.literals, *problem.right_values.literals])
+    return (note,) if note else ()
 
 
 def choices_of_names(problem: Problem, settings: NameSettings, progress: Progress) -> Choices:
