@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -79,7 +80,7 @@ class Occasion:
             lost_links=self._lost_links(),
         )
 
-    @property
+    @cached_property
     def gone(self) -> BothSides:
         """The entities of either side that have no fact any more."""
         left, right = (
