@@ -17,7 +17,7 @@ setup: .venv/ready  ## the virtual environment, with everalign in .venv/bin
 	@echo 'setting up .venv (a few minutes the first time)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[names,neural,plots,dev]'
+		--editable '.[names,neural,parquet,plots,dev]'
 	touch $@
 
 lint: setup

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,10 @@ from tests import toy as toys
 from everalign import Aligner, Config, Explanation, Link, RelationLink
 from everalign.aligner import settled
 from everalign.errors import ConfigError, InputError, StateError
-from everalign.flow import SIDES
-from everalign.ledger import Event, confirm, reject
 from everalign.matching import Candidates
 from everalign.methods import METHODS, Arrays, Entry, Problem, register
 from everalign.progress import Progress
 from everalign.reports import Account, Evidence
-from everalign.store import Store
 
 LEFT = [("Oslo", "in", "Norway"), ("Bergen", "in", "Norway"), ("Rome", "in", "Italy")]
 RIGHT = [("Осло", "в", "Норвегия"), ("Берген", "в", "Норвегия"), ("Рим", "в", "Италия")]
@@ -152,16 +149,6 @@ def chosen(links: list[Link]) -> list[str]:
     return [link.left for link in links if link.origin != "given"]
 
 
-def say(aligner: Aligner, word: Callable[..., list[Event]], left: str, right: str) -> None:
-    """Let a person confirm or reject a pair."""
-    with Store.open(aligner.state, write=True) as store:
-        pair = [
-            store.names(side, "entity").index(name)
-            for side, name in zip(SIDES, (left, right), strict=True)
-        ]
-        store.commit({}, word(store.links(), [tuple(pair)], store.next_version()), {})
-
-
 @pytest.mark.parametrize(("method", "rule"), [("toy", "latest"), ("fickle", "strict")])
 def test_a_rule_that_is_left_open_is_the_methods_own(
     tmp_path: Path, toy: Config, method: str, rule: str
@@ -220,8 +207,8 @@ def test_a_target_precision_gives_the_longest_list_that_promises_it(
 
 
 def test_a_persons_word_outranks_a_proposal(towns: Aligner) -> None:
-    say(towns, reject, "Bergen", "Берген")
-    say(towns, confirm, "Forum", "Рим")
+    towns.reject([("Bergen", "Берген")])
+    towns.confirm([("Forum", "Рим")])
     assert chosen(towns.links(min_confidence=0)) == ["Oslo", "Trondheim"]
     assert chosen(towns.links(min_confidence=0, at=0))[2:] == ["Bergen", "Rome"]
 
@@ -316,10 +303,10 @@ def test_the_best_of_the_losers_lost_for_a_reason(
 
 
 def test_what_a_person_rejected_or_gave_away_is_told(towns: Aligner) -> None:
-    say(towns, reject, "Rome", "Рим")
+    towns.reject([("Rome", "Рим")])
     assert only(towns.explain("Rome")).reason == "Рим lost: a person has rejected it"
-    say(towns, confirm, "Forum", "Рим")
-    say(towns, confirm, "Arch", "Осло")
+    towns.confirm([("Forum", "Рим")])
+    towns.confirm([("Arch", "Осло")])
     account = only(towns.explain("Bergen"))
     assert account.reason == "Осло lost: a person has given it to Arch"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from everalign.aligner import Aligner
+    from everalign.change import Change
     from everalign.config import Config
     from everalign.errors import EverAlignError
     from everalign.evaluation.metrics import Scores
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Aligner": "aligner",
     "Benchmark": "evaluation.protocol",
+    "Change": "change",
     "Config": "config",
     "EverAlignError": "errors",
     "Explanation": "reports",
@@ -45,6 +47,7 @@ _HOME = {
 __all__ = [
     "Aligner",
     "Benchmark",
+    "Change",
     "Config",
     "EverAlignError",
     "Explanation",

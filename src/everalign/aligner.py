@@ -9,18 +9,24 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib.metadata import version as installed
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from everalign.change import Change, changed_since, read_delta, read_reversion
 from everalign.config import Config
 from everalign.errors import ConfigError, StateError
 from everalign.evaluation.metrics import Scores, calibration_error, score
-from everalign.flow import apply_pending, config_of, read_delta
-from everalign.graph import LinkSource, Names, TripleSource, pairs_of, refuse_unreadable
-from everalign.ledger import RULES, Event
+from everalign.exporting import is_calibrated, selected, write_export
+from everalign.flow import apply_pending, config_of
+from everalign.graph import LinkSource, TripleSource, pairs_of
+from everalign.ledger import RULES
 from everalign.methods import entry_of, make_method
+from everalign.past import changes_between, differences, happenings, span_of
 from everalign.progress import Progress, silent
-from everalign.reasons import explanation, find_entity, relation_links
+from everalign.rdf import LinkChange, Style
+from everalign.rdf.linkfiles import write_feed
+from everalign.reasons import explanation, relation_links
 from everalign.reports import (
+    Difference,
     Explanation,
     Happening,
     Link,
@@ -29,7 +35,8 @@ from everalign.reports import (
     Report,
     Status,
 )
-from everalign.selection import Selection, all_links, check_share, refuse_uncalibrated
+from everalign.selection import Selection, check_share
+from everalign.situation import SIDES
 from everalign.store import Delta, Store
 
 
@@ -57,15 +64,20 @@ class Aligner:
         state: str | Path,
         left: TripleSource,
         right: TripleSource,
-        seeds: LinkSource,
+        seeds: LinkSource | None = None,
         valid: LinkSource | None = None,
         config: Config | None = None,
         progress: Progress = silent,
     ) -> Aligner:
-        """Start an alignment from two graphs and a few trusted links: version 0."""
+        """Start an alignment from two graphs and a few trusted links: version 0.
+
+        Trusted links can be left out where a method can start from names.
+        """
         config = settled(config or Config())
         make_method(config)  # so that a mistake in its settings is told before any work begins
-        delta = read_delta(None, left, right, seeds, valid, progress)
+        if seeds is None:
+            _refuse_seedless(config.method)
+        delta = read_delta(None, Change(left, right, seeds=seeds, valid=valid), progress)
         with _begin(Path(state), config, delta) as store:
             apply_pending(store, progress)
         return cls(state)
@@ -87,34 +99,82 @@ class Aligner:
         right: TripleSource | None = None,
         progress: Progress = silent,
         *,
+        change: Change | None = None,
         full: bool = False,
+        again: bool = False,
     ) -> Outcome:
-        """Feed in what either graph has gained; first finish an update that was broken off.
+        """Feed in what has changed; first finish an update that was broken off.
 
-        A `full` pass looks at everything again, also if nothing has come in.
+        `left` and `right` are what either graph has gained; a `change` can say more. A `full`
+        pass looks at everything again, also if nothing has come in. A delta that was applied
+        before is applied once more only if `again` says so.
         """
+        more = change or Change()
+        change = replace(
+            more,
+            left=more.left if left is None else left,
+            right=more.right if right is None else right,
+        )
         with Store.open(self.state, write=True) as store:
             first, pending = store.next_version(), store.pending()
-            refuse_unreadable(left, right)
+            change.refuse_unreadable()
             if pending is None:
                 _refuse_unbegun(store, self.state)
             else:
                 apply_pending(store, progress)
             # A full pass that was broken off is the one that is asked for again.
             anyway = full and not (pending and pending.full)
-            if left is None and right is None and not anyway:
+            if change.is_empty and not anyway:
                 finished = store.next_version() > first
                 return _outcome(
                     store, first, "" if finished else "nothing to do: no delta is given or pending"
                 )
-            delta = read_delta(store, left, right, progress=progress, full=full)
-            applied = store.applied(delta.digest)
+            delta = read_delta(store, change, progress, full=full, again=again)
+            applied, effect = store.applied(delta.digest), any(map(len, delta.arrays.values()))
             if applied is not None:
-                return _outcome(store, first, f"this delta was applied as version {applied}")
-            if not anyway and not any(len(rows) for rows in delta.arrays.values()):
-                return _outcome(store, first, "nothing new: all triples are known or literals")
+                return _outcome(store, first, _applied(applied, effect))
+            if not anyway and not effect:
+                return _outcome(store, first, "nothing new: all of it is known already")
             store.journal(delta)
             apply_pending(store, progress)
+            return _outcome(store, first)
+
+    def confirm(self, pairs: LinkSource) -> Outcome:
+        """Say that links are right: from now on they are in force, and no method overrules it.
+
+        It takes effect at once; what follows from it for other links comes with the next update.
+        """
+        return self._say(Change(confirm=pairs), "confirmed")
+
+    def reject(self, pairs: LinkSource) -> Outcome:
+        """Say that links are wrong: they are out of force, and none of them comes back."""
+        return self._say(Change(reject=pairs), "rejected")
+
+    def withdraw(self, pairs: LinkSource) -> Outcome:
+        """Take back what was said of pairs, as seeds, by `confirm` or by `reject`."""
+        return self._say(Change(withdraw=pairs), "withdrawn")
+
+    def revert(self, version: int) -> Outcome:
+        """Make a new version that equals an old one; what came between stays in the history."""
+        with Store.open(self.state, write=True) as store:
+            _refuse_unfinished(store, self.state)
+            first, view = store.next_version(), store.links(version)
+            delta = read_reversion(store, version)
+            if store.links() == view and not changed_since(store, version):
+                return _outcome(store, first, f"nothing to do: all is as in version {version}")
+            store.journal(delta)
+            apply_pending(store, silent)
+            return _outcome(store, first)
+
+    def _say(self, change: Change, what: str) -> Outcome:
+        with Store.open(self.state, write=True) as store:
+            _refuse_unfinished(store, self.state)
+            first = store.next_version()
+            delta = read_delta(store, change, asks_method=False)
+            if not any(map(len, delta.arrays.values())):
+                return _outcome(store, first, f"nothing to do: {what} already")
+            store.journal(delta)
+            apply_pending(store, silent)
             return _outcome(store, first)
 
     def links(
@@ -132,9 +192,7 @@ class Aligner:
         """
         selection = Selection(min_score, min_confidence, target_precision)
         with Store.open(self.state, write=False) as store:
-            if selection.needs_probabilities:
-                refuse_uncalibrated(config_of(store).method)
-            return selection.of(all_links(store, at, proposals=selection.needs_probabilities))
+            return selected(store, selection, at)
 
     def explain(self, entity: str) -> Explanation:
         """Why an entity has the link that it has, and what else the method has considered."""
@@ -161,27 +219,25 @@ class Aligner:
                 rule=config.rule,
                 seed=config.seed,
                 version=store.last_version(),
-                left_triples=sum(report.left_triples for report in reports),
-                right_triples=sum(report.right_triples for report in reports),
-                left_entities=sum(report.left_entities for report in reports),
-                right_entities=sum(report.right_entities for report in reports),
+                **{
+                    f"{side}_{what}": sum(
+                        getattr(report, f"{side}_{what}")
+                        - getattr(report, f"{side}_removed_{what}")
+                        for report in reports
+                    )
+                    for side in SIDES
+                    for what in ("triples", "entities")
+                },
                 given_links=len(view.confirmed),
                 found_links=len(view.links) - len(view.confirmed),
                 pending=None if pending is None else pending.source,
                 reports=tuple(reports),
             )
 
-    def history(self, entity: str | None = None) -> list[Happening]:
-        """What happened to the links of one entity, or to all, oldest first."""
+    def history(self, entity: str | None = None, *, since: int = 0) -> list[Happening]:
+        """What happened to the links of one entity, or to all, from a version on, oldest first."""
         with Store.open(self.state, write=False) as store:
-            names = Names(store.names("left", "entity")), Names(store.names("right", "entity"))
-            if entity is None:
-                return [_happening(event, *names) for event in store.events()]
-            left, right = find_entity(entity, *names)
-            events = store.events(left=left) if left is not None else []
-            events += store.events(right=right) if right is not None else []
-            in_order = sorted(dict.fromkeys(events), key=lambda event: event.version)
-            return [_happening(event, *names) for event in in_order]
+            return happenings(store, entity, since)
 
     def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
         """How the found links compare with gold links.
@@ -202,12 +258,59 @@ class Aligner:
 
     def _calibrated(self) -> bool:
         with Store.open(self.state, write=False) as store:
-            # Links can be looked at also where their method is not known.
-            name = config_of(store).method
-        try:
-            return entry_of(name).calibrated
-        except ConfigError:
-            return False
+            return is_calibrated(store)
+
+    def diff(self, before: int, after: int) -> list[Difference]:
+        """How the links differ between two versions, whichever of them is the later one."""
+        with Store.open(self.state, write=False) as store:
+            return differences(store, before, after)
+
+    def changes(self, since: int | None = None, until: int | None = None) -> list[LinkChange]:
+        """What to remove from the links of a version, and to add, to get those of a later one.
+
+        Without `since` it begins with no links at all, without `until` it leads to those in force.
+        """
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            return changes_between(store, since, until)
+
+    def write_changes(
+        self,
+        stream: IO[bytes],
+        format: str = "jsonl",
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        removals: IO[bytes] | None = None,
+    ) -> int:
+        """Write the changes as jsonl, nt or patch (RDF Patch) and say how many there are."""
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            changes = changes_between(store, since, until)
+            write_feed(changes, stream, format, span_of(store, since, until), removals)
+            return len(changes)
+
+    def export(
+        self,
+        stream: IO[bytes],
+        format: str = "tsv",
+        style: Style | None = None,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        target_precision: float | None = None,
+        at: int | None = None,
+        found_only: bool = False,
+    ) -> int:
+        """Write the links that `links` would give, in any format, and say how many there are."""
+        selection = Selection(min_score, min_confidence, target_precision)
+        with Store.open(self.state, write=False) as store:
+            _refuse_unbegun(store, self.state)
+            links = selected(store, selection, at)
+            if found_only:
+                links = [link for link in links if link.origin != "given"]
+            write_export(store, links, stream, format, style or Style(), at, found_only=found_only)
+            return len(links)
 
 
 def settled(config: Config) -> Config:
@@ -227,6 +330,25 @@ def _refuse_unbegun(store: Store, state: Path) -> None:
     """Where not even the first version was made, there is nothing to go on from."""
     if store.last_version() is None:
         raise StateError(f"{state} was broken off before it began: run `init` again")
+
+
+def _refuse_unfinished(store: Store, state: Path) -> None:
+    """A person's word comes after what was begun before it."""
+    _refuse_unbegun(store, state)
+    if store.pending() is not None:
+        raise StateError(f"{state} has an update that was broken off: run `update` first")
+
+
+def _refuse_seedless(method: str) -> None:
+    if entry_of(method).needs_seeds:
+        raise ConfigError(f"method {method!r} needs trusted links to start from: give --seeds")
+
+
+def _applied(version: int, effect: bool) -> str:
+    told = f"this delta was applied as version {version}"
+    if not effect:
+        return told
+    return f"{told}; part of it was taken back since then: --again applies it once more"
 
 
 def _begin(state: Path, config: Config, delta: Delta) -> Store:
@@ -273,15 +395,3 @@ def _known_facts(info: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in info.items()
         if name in known
     }
-
-
-def _happening(event: Event, left: Names, right: Names) -> Happening:
-    rivals = " and ".join(f"{left[a]} – {right[b]}" for a, b in event.rivals)
-    return Happening(
-        version=event.version,
-        what=event.kind.value,
-        left=left[event.left],
-        right=right[event.right],
-        score=event.score,
-        reason=f"{event.reason} {rivals}".strip(),
-    )

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from everalign.errors import ConfigError, InputError
-from everalign.flow import SIDES, config_of, last_problem, vocabulary
-from everalign.graph import Names, Vocabulary
+from everalign.flow import config_of, last_problem
+from everalign.graph import Names, Values, Vocabulary
 from everalign.ledger import Pair, View
 from everalign.methods import (
     Consideration,
     Explaining,
     Piece,
+    Problem,
     RelationMatch,
     make_method,
 )
 from everalign.reports import Account, Considered, Evidence, Explanation, Link, RelationLink
+from everalign.situation import SIDES, line_of, turn_of, vocabulary
 from everalign.store import Side, Store
+
+Roll: TypeAlias = Names | Sequence[str]
+BothRolls: TypeAlias = tuple[Roll, Roll]
 
 
 def explanation(store: Store, entity: str) -> Explanation:
     """An account of an entity for each of the graphs that has it."""
-    method, problem, scene = _explaining(store), last_problem(store), _scene(store)
+    method, problem = _explaining(store), last_problem(store)
+    scene = _scene(store, problem)
     left, right = find_entity(entity, scene.left.entities, scene.right.entities)
     asked = (left, None), (None, right)
     accounts = (
@@ -35,10 +42,11 @@ def explanation(store: Store, entity: str) -> Explanation:
 
 def relation_links(store: Store, min_inclusion: float) -> list[RelationLink]:
     """The relations of which at least this share is in the other one, in either direction."""
-    method, scene = _explaining(store), _scene(store)
+    method, problem = _explaining(store), last_problem(store)
+    scene = _scene(store, problem)
     return [
         scene.relation_link(match)
-        for match in method.relations(last_problem(store))
+        for match in method.relations(problem)
         if max(match.left_in_right, match.right_in_left) >= min_inclusion
     ]
 
@@ -57,6 +65,7 @@ class Scene:
 
     left: Vocabulary
     right: Vocabulary
+    values: tuple[Values, Values]
     view: View
     threshold: float | None
 
@@ -72,13 +81,15 @@ class Scene:
 
     def relation_link(self, match: RelationMatch) -> RelationLink:
         """A correspondence of relations, with their names."""
+        left, right = self._words(match.attributes)[0]
         return RelationLink(
-            self.left.relations[match.left],
-            self.right.relations[match.right],
+            left[match.left],
+            right[match.right],
             match.backwards,
             match.left_in_right,
             match.right_in_left,
             match.support,
+            match.attributes,
         )
 
     def _link(self, pair: Pair) -> Link:
@@ -101,16 +112,25 @@ class Scene:
         )
 
     def _evidence(self, piece: Piece) -> Evidence:
+        relations, neighbours = self._words(piece.literal)
         return Evidence(
-            self.left.relations[piece.left_relation],
+            relations[0][piece.left_relation],
             piece.left_backwards,
-            self.left.entities[piece.left_neighbour],
-            self.right.relations[piece.right_relation],
+            neighbours[0][piece.left_neighbour],
+            relations[1][piece.right_relation],
             piece.right_backwards,
-            self.right.entities[piece.right_neighbour],
+            neighbours[1][piece.right_neighbour],
             piece.confidence,
             piece.weight,
         )
+
+    def _words(self, literal: bool) -> tuple[BothRolls, BothRolls]:
+        """What relations and neighbours are called, or attributes and literals."""
+        left, right = self.values
+        if literal:
+            return (left.attributes, right.attributes), (left.literals, right.literals)
+        relations = self.left.relations, self.right.relations
+        return relations, (self.left.entities, self.right.entities)
 
     def _reason(self, side: Side, held: Pair | None, considered: Sequence[Consideration]) -> str:
         """One sentence of facts about the best candidate that is not the link."""
@@ -169,21 +189,22 @@ class Scene:
 
 def _explaining(store: Store) -> Explaining:
     """The method as the last version has left it, if it can give reasons."""
-    config, last = config_of(store), store.last_version()
-    assert last is not None, "a method remembers what it learned in a version"
+    config, turn = config_of(store), turn_of(line_of(store))
+    assert turn is not None, "a method remembers what it learned in a version"
     method = make_method(config)
     if not isinstance(method, Explaining):
         raise ConfigError(f"method {config.method!r} cannot give reasons")
-    method.load(store.arrays(last))
+    method.load(store.arrays(turn))
     return method
 
 
-def _scene(store: Store) -> Scene:
+def _scene(store: Store, problem: Problem) -> Scene:
     left, right = vocabulary(store, "left"), vocabulary(store, "right")
     infos = [version.info for version in store.versions() if "threshold" in version.info]
     threshold = infos[-1]["threshold"] if infos else None
     assert threshold is None or isinstance(threshold, float)
-    return Scene(left, right, store.links(), threshold)
+    values = problem.left_values, problem.right_values
+    return Scene(left, right, values, store.links(), threshold)
 
 
 def _place(side: Side) -> int:

@@ -36,8 +36,9 @@ class Report:
     """What a version brought: triples and entities in, links out.
 
     The links that rest on a method's word grow by `added` + `revised` − `retracted`; `literals`
-    counts the triples that were left out because they lead to no entity. Candidates that score
-    less than `threshold` became proposals; `notes` are what the method has to say.
+    counts the triples with a literal that came in, `absent` the removals of what was not there.
+    Candidates that score less than `threshold` became proposals; `notes` are what the method has
+    to say.
     """
 
     version: int
@@ -47,7 +48,12 @@ class Report:
     right_triples: int = 0
     left_entities: int = 0
     right_entities: int = 0
+    left_removed_triples: int = 0
+    right_removed_triples: int = 0
+    left_removed_entities: int = 0
+    right_removed_entities: int = 0
     literals: int = 0
+    absent: int = 0
     links: int = 0
     added: int = 0
     revised: int = 0
@@ -141,7 +147,7 @@ class RelationLink:
 
     `left_in_right` is the estimated share of the left relation's triples that the right one has
     as well (`backwards`: with head and tail exchanged), `right_in_left` the other way round.
-    `support` counts the triples that speak for it.
+    `support` counts the triples that speak for it. `attributes`: the two lead to literals.
     """
 
     left: str
@@ -150,3 +156,23 @@ class RelationLink:
     left_in_right: float
     right_in_left: float
     support: float
+    attributes: bool = False
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one pair differs between two versions.
+
+    `what` is "added", "revised" (it takes the place of another link), "retracted", "rescored",
+    "confirmed", "rejected" or "withdrawn" (a person's word no longer holds). `before` and `after`
+    are the scores at both ends, None where the pair is no link. `version` and `reason` tell of
+    the last thing that happened to it in between.
+    """
+
+    what: str
+    left: str
+    right: str
+    before: float | None
+    after: float | None
+    version: int
+    reason: str

@@ -12,6 +12,7 @@ from everalign.errors import ConfigError
 from everalign.ledger import decide
 from everalign.methods import entry_of
 from everalign.reports import Link
+from everalign.situation import line_of, turn_of
 from everalign.store import Store
 
 # Adding up confidences may lose a little of what they promise.
@@ -72,7 +73,9 @@ def all_links(store: Store, at: int | None, *, proposals: bool) -> list[Link]:
     ]
     if not proposals or version is None:
         return links
-    free = decide([], store.proposals(version), confirmed=view.links, rejected=view.rejected)
+    turn = turn_of(line_of(store, version))
+    proposed = [] if turn is None else store.proposals(turn)
+    free = decide([], proposed, confirmed=view.links, rejected=view.rejected)
     return links + [Link(left[a], right[b], score, version, "proposed") for a, b, score in free]
 
 

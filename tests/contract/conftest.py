@@ -13,6 +13,8 @@ QUICK_ENCODER = {**QUICK_BASELINE, "proxies": 4, "negatives": 64}
 QUICK = {
     "contea": QUICK_CONTEA,
     "combined": QUICK_CONTEA,
+    "contea-names": QUICK_CONTEA,
+    "contea-names-union": QUICK_CONTEA,
     "mtranse": QUICK_BASELINE,
     "aligne": {**QUICK_BASELINE, "refresh_every": 2},
     "dual-amn": QUICK_ENCODER,

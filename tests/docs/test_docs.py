@@ -27,7 +27,12 @@ DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "everalign"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 ROOMS = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
-PAGE_OF_ROOM = {"rdf": "reading", "store": "state", "cli": "command-line"}
+PAGE_OF_ROOM = {
+    "rdf": "reading",
+    "linkfiles": "output",
+    "store": "state",
+    "cli": "command-line",
+}
 SETTINGS = {"evidence": EvidenceSettings, "contea": ContEASettings}
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

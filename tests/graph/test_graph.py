@@ -18,8 +18,10 @@ def rows(values: Rows) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
 
 def test_a_name_keeps_its_id_when_more_names_come() -> None:
     entities, relations = Names(), Names()
-    first = intern([("Oslo", "in", "Norway")], entities, relations)
-    second = intern([("Bergen", "in", "Norway"), ("Oslo", "near", "Bergen")], entities, relations)
+    first = intern([("Oslo", "in", "Norway")], entities, relations, entities)
+    second = intern(
+        [("Bergen", "in", "Norway"), ("Oslo", "near", "Bergen")], entities, relations, entities
+    )
     assert first.tolist() == [[0, 0, 1]]
     assert second.tolist() == [[2, 0, 1], [0, 1, 2]]
     assert entities.since(2) == ["Bergen"]

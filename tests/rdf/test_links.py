@@ -109,8 +109,8 @@ def test_what_would_not_read_back_is_not_written_as_a_table(name: str) -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(ConfigError, match="'ttl'; the formats are tsv and nt"):
-        written([("a", "x", 1.0)], "ttl")
+    with pytest.raises(ConfigError, match="'docx'; the formats are tsv, nt, ttl, "):
+        written([("a", "x", 1.0)], "docx")
 
 
 names = st.text(st.characters(exclude_characters="\t\n\ufeff", codec="utf-8"), min_size=1).filter(

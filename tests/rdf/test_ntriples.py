@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import Literal, RdfFormat, parse
+from pyoxigraph import NamedNode, RdfFormat, parse
 
 from everalign.errors import InputError
 from everalign.rdf import TripleReader, read_triples
@@ -64,6 +64,33 @@ def test_literals_are_left_out_and_counted(write: Write) -> None:
     assert (reader.triples_read, reader.literals_skipped) == (3, 4)
 
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ('"Ada"', '"Ada"'),
+        ('"Ada"@EN-gb', '"Ada"@en-gb'),
+        (f'"Ada"^^<{XSD}string>', '"Ada"'),
+        (f'"3"^^<{XSD}integer>', f'"3"^^<{XSD}integer>'),
+        (r'"Zo\u00EB \"x\"\t\U0001F600"', r'"Zoë \"x\"\t😀"'),
+        ('"a\tb"', r'"a\tb"'),
+        ('"\x7f"', r'"\u007F"'),
+        ('"100"^^<urn:%>', '"100"^^<urn:%>'),
+        ('"x"@ar--rtl', '"x"@ar--rtl'),
+    ],
+)
+@pytest.mark.parametrize("around", ["", "# a comment\n", '<urn:a> <urn:r> "x" .\n'])
+def test_a_literal_has_one_spelling(
+    write: Write, written: str, canonical: str, around: str
+) -> None:
+    path = write("left.nt", f"{around}<urn:a> <urn:r> {written} .\n{around}")
+    found = [row for part in TripleReader(path).statements() for row in part.literals]
+    assert ("urn:a", "urn:r", canonical) in found
+    assert len(found) == 1 + 2 * around.count('"x"')
+
+
 def test_a_file_of_literals_alone_is_no_mistake(write: Write) -> None:
     reader = TripleReader(write("left.nt", '<urn:a> <urn:r> "x" .\n'))
     assert list(reader) == []
@@ -98,6 +125,7 @@ def test_an_untidy_iri_is_a_name_like_any_other(write: Write) -> None:
         ("<_:a> <urn:r> _:b .", "not an IRI: '<_:a>'"),
         ("<urn:a> _:r <urn:b> .", "predicate"),
         ('<urn:a> <urn:r> "x .', "end of file"),
+        ('<urn:a> <urn:r> "x"^^<urn:a b> .', "not an IRI: '<urn:a b>'"),
         ("<urn:a> <urn:r> <<( <urn:a> <urn:r> <urn:b> )>> .", "triples about triples"),
         ('<urn:a> <urn:r> <<( <urn:a> <urn:r> "x" )>> .', "triples about triples"),
         ("urn:a\turn:r\turn:b", "not a line of N-Triples"),
@@ -198,14 +226,16 @@ plain_statements = (
 def test_every_spelling_is_read_as_pyoxigraph_reads_it(lines: list[str]) -> None:
     text = "\n".join(lines)
     quads = list(parse(text, format=RdfFormat.N_TRIPLES))
-    expected = [
-        tuple(str(term).removeprefix("<").removesuffix(">") for term in list(quad)[:3])
+    rows = [
+        tuple(term.value if isinstance(term, NamedNode) else str(term) for term in list(quad)[:3])
         for quad in quads
-        if not isinstance(quad.object, Literal)
     ]
+    expected = [row for row in rows if not row[2].startswith('"')]
     with TemporaryDirectory() as directory:
         path = Path(directory, "left.nt")
         path.write_text(text, "utf-8")
         reader = TripleReader(path)
         assert list(reader) == expected
-        assert reader.literals_skipped == len(quads) - len(expected)
+        assert reader.literals_read == len(quads) - len(expected)
+        found = [row for part in reader.statements() for row in part.literals]
+        assert sorted(found) == sorted(row for row in rows if row[2].startswith('"'))

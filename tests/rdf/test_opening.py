@@ -78,7 +78,8 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path).problem == "is a directory, expected a file"
+    expected = f"is a directory, expected a file or a pattern such as {tmp_path}/*.nt"
+    assert refusal(tmp_path).problem == expected
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
@@ -118,35 +119,36 @@ def test_what_is_not_utf8_is_refused_with_line_and_byte(write: Write, name: str)
 @pytest.mark.parametrize(
     ("name", "named_like"),
     [
-        ("left.ttl", "Turtle"),
-        ("left.ttl.gz", "Turtle"),
-        ("left.RDF", "RDF/XML"),
-        ("left.jsonld", "JSON-LD"),
-        ("left.parquet", "Parquet"),
-        ("left.nt.bz2", "bzip2"),
+        ("left.n3", "Notation3"),
+        ("left.n3.gz", "Notation3"),
+        ("left.ZIP", "zip"),
+        ("left.nt.xz", "xz"),
     ],
 )
 def test_other_formats_are_refused_by_name(write: Write, name: str, named_like: str) -> None:
     problem = refusal(write(name, STATEMENT)).problem
-    assert problem.startswith(f"is named like a {named_like} file; EverAlign reads tab-separated")
+    assert problem.startswith(f"is named like a {named_like} file; EverAlign reads tab-separated,")
 
 
-@pytest.mark.parametrize("name", ["left.tsv", "left.nt", "left.data"])
+@pytest.mark.parametrize("name", ["left.tsv", "left.nt", "left.nq.gz"])
 @pytest.mark.parametrize(
     ("content", "looks_like"),
     [
         ("@prefix e: <http://e.org/> .\ne:a e:r e:b .\n", "Turtle"),
         ("# exported\nPREFIX e: <http://e.org/>\n", "Turtle"),
-        ('<?xml version="1.0"?>\n<rdf:RDF>\n', "XML"),
+        ('<?xml version="1.0"?>\n<rdf:RDF>\n', "RDF/XML"),
         ("<rdf:RDF xmlns:rdf='urn:x'>\n", "RDF/XML"),
-        ('{"@context": {}}\n', "JSON"),
+        ('{"@context": {}}\n', "JSON-LD"),
+        ("H id <urn:uuid:1> .\n", "RDF Patch"),
+        ("TX .\n", "RDF Patch"),
+        ("A <urn:a> <urn:r> <urn:b> .\n", "RDF Patch"),
     ],
 )
 def test_other_formats_are_refused_by_content(
     write: Write, name: str, content: str, looks_like: str
 ) -> None:
     problem = refusal(write(name, content)).problem
-    assert problem.startswith(f"looks like {looks_like}; EverAlign reads tab-separated files and")
+    assert problem.startswith(f"looks like {looks_like}, whose file name should end in .")
 
 
 def test_links_are_opened_with_the_same_care(write: Write, tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ def test_a_lock_whose_holder_has_not_yet_signed_is_respected(state: Path) -> Non
 def test_a_newer_format_is_left_alone(state: Path, write: bool) -> None:
     (state / "deltas" / "000001").mkdir()
     with closing(sqlite3.connect(state / "everalign.sqlite")) as connection:
-        connection.execute("PRAGMA user_version = 3")
-    message = r"newer EverAlign \(format 3; this one reads up to 2\)"
+        connection.execute("PRAGMA user_version = 4")
+    message = r"newer EverAlign \(format 4; this one reads up to 3\)"
     with pytest.raises(StateFormatError, match=message):
         Store.open(state, write=write)
     assert (state / "deltas" / "000001").exists()

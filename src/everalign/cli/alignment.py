@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from everalign.cli.output import Bar, print_json, print_table
+from everalign.cli.reading import choosing, reading
 
 if TYPE_CHECKING:
     from everalign.aligner import Aligner
     from everalign.config import Config
-    from everalign.reports import Report
+    from everalign.reports import Outcome, Report
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 STATE = click.argument("state", type=click.Path(path_type=Path))
 FILE = click.Path(path_type=Path)
@@ -25,6 +29,28 @@ RULE = click.option(
     "method.",
 )
 AT = click.option("--at", type=int, metavar="VERSION", help="As of an earlier version.")
+SELECTION = (
+    click.option("--min-score", type=float, help="Leave out found links that score less."),
+    click.option(
+        "--min-confidence",
+        type=float,
+        help="Leave out found links that are less sure, and add the proposals that are not.",
+    ),
+    click.option(
+        "--target-precision",
+        type=float,
+        help="As many found links and proposals as can be expected to be so precise.",
+    ),
+    click.option("--found-only", is_flag=True, help="Leave out the links that were given."),
+    AT,
+)
+
+
+def selecting(command: Command) -> Command:
+    """The options that say which links are wanted."""
+    for option in reversed(SELECTION):
+        command = option(command)
+    return command
 
 
 def examples(*lines: str) -> str:
@@ -39,60 +65,96 @@ def examples(*lines: str) -> str:
     )
 )
 @STATE
-@click.option("--left", type=FILE, required=True, help="Triples of the left graph.")
-@click.option("--right", type=FILE, required=True, help="Triples of the right graph.")
-@click.option("--seeds", type=FILE, required=True, help="Trusted links: left TAB right.")
+@click.option("--left", type=FILE, required=True, multiple=True, help="Triples of the left graph.")
+@click.option(
+    "--right", type=FILE, required=True, multiple=True, help="Triples of the right graph."
+)
+@click.option("--seeds", type=FILE, help="Trusted links: left TAB right.")
 @click.option("--valid", type=FILE, help="More trusted links, to judge by, not to learn from.")
 @click.option("--method", help="A method that `everalign methods` lists.")
 @click.option("--seed", type=click.IntRange(min=0), help="Where every random choice comes from.")
 @RULE
 @click.option("--config", type=FILE, help="Settings as TOML; options given here come first.")
+@choosing
 def init(
     state: Path,
-    left: Path,
-    right: Path,
-    seeds: Path,
+    left: tuple[Path, ...],
+    right: tuple[Path, ...],
+    seeds: Path | None,
     valid: Path | None,
     method: str | None,
     seed: int | None,
     rule: str | None,
     config: Path | None,
+    graph_filter: tuple[str, ...],
+    skip_errors: bool,
 ) -> None:
     """Start an alignment from two graphs and trusted links.
 
-    Triples are tab-separated or N-Triples, plain or gzipped.
+    Graphs are files in a format of RDF or tables, packed or not; --left and --right may be given
+    several times, and take patterns such as 'dump/*.nt.gz'. Seeds can be left out where names and
+    other literals suffice.
     """
     from everalign.aligner import Aligner
 
     settings = configuration(config, method, seed, rule)
-    with Bar() as bar:
-        aligner = Aligner.create(state, left, right, seeds, valid, settings, bar)
+    with Bar() as bar, reading(graph_filter, skip_errors, bar) as read:
+        aligner = Aligner.create(
+            state, read(left) or [], read(right) or [], seeds, valid, settings, bar
+        )
     _say(aligner.status().reports[-1])
 
 
 @click.command(
     epilog=examples(
         "everalign update my.state --left zh-week-2.nt.gz --right en-week-2.nt.gz",
+        "everalign update my.state --left zh-week-3.rdfp      # a patch adds and removes",
+        "everalign update my.state --remove-right gone.nt --seeds more-seeds.tsv",
         "everalign update my.state --full      # look at everything again",
         "everalign update my.state             # finish an update that was broken off",
     )
 )
 @STATE
-@click.option("--left", type=FILE, help="Triples that the left graph has gained.")
-@click.option("--right", type=FILE, help="Triples that the right graph has gained.")
+@click.option("--left", type=FILE, multiple=True, help="What the left graph has gained.")
+@click.option("--right", type=FILE, multiple=True, help="What the right graph has gained.")
+@click.option("--remove-left", type=FILE, multiple=True, help="What the left graph has lost.")
+@click.option("--remove-right", type=FILE, multiple=True, help="What the right graph has lost.")
+@click.option("--drop-left", type=FILE, help="Left entities that are gone, one a line.")
+@click.option("--drop-right", type=FILE, help="Right entities that are gone, one a line.")
+@click.option("--seeds", type=FILE, help="More trusted links.")
+@click.option("--valid", type=FILE, help="More trusted links, to judge by, not to learn from.")
+@click.option("--confirm", type=FILE, help="Links that are right, whatever the method finds.")
+@click.option("--reject", type=FILE, help="Links that are wrong and never come back.")
+@click.option("--withdraw", type=FILE, help="Pairs of which all that was said is taken back.")
 @click.option("--full", is_flag=True, help="Look at everything again, also without new triples.")
+@click.option("--again", is_flag=True, help="Apply a delta that was applied before once more.")
+@choosing
 @AS_JSON
-def update(state: Path, left: Path | None, right: Path | None, full: bool, as_json: bool) -> None:
-    """Feed in what the graphs have gained and bring the links up to date."""
-    with Bar() as bar:
-        outcome = open_aligner(state).update(left, right, progress=bar, full=full)
-    if as_json:
-        print_json(outcome)
-        return
-    for report in outcome.reports:
-        _say(report)
-    if outcome.message:
-        click.echo(outcome.message)
+def update(
+    state: Path,
+    left: tuple[Path, ...],
+    right: tuple[Path, ...],
+    remove_left: tuple[Path, ...],
+    remove_right: tuple[Path, ...],
+    full: bool,
+    again: bool,
+    graph_filter: tuple[str, ...],
+    skip_errors: bool,
+    as_json: bool,
+    **given: Path | None,
+) -> None:
+    """Feed in what has changed and bring the links up to date.
+
+    What is removed goes before what is added comes; an RDF Patch may stand for both. All files
+    together make one version.
+    """
+    from everalign.change import Change
+
+    with Bar() as bar, reading(graph_filter, skip_errors, bar) as read:
+        gained, lost = (read(left), read(right)), (read(remove_left), read(remove_right))
+        change = Change(*gained, *lost, **given)
+        outcome = open_aligner(state).update(progress=bar, change=change, full=full, again=again)
+    say_outcome(outcome, as_json)
 
 
 @click.command(
@@ -104,27 +166,15 @@ def update(state: Path, left: Path | None, right: Path | None, full: bool, as_js
     )
 )
 @STATE
-@click.option("--min-score", type=float, help="Leave out found links that score less.")
-@click.option(
-    "--min-confidence",
-    type=float,
-    help="Leave out found links that are less sure, and add the proposals that are not.",
-)
-@click.option(
-    "--target-precision",
-    type=float,
-    help="As many found links and proposals as can be expected to be so precise.",
-)
-@click.option("--found-only", is_flag=True, help="Leave out the links that were given.")
+@selecting
 @click.option(
     "--format",
     "form",
     type=click.Choice(["tsv", "nt"]),
     default="tsv",
     show_default=True,
-    help="left, right, score; or owl:sameAs as N-Triples.",
+    help="left, right, score; or owl:sameAs as N-Triples. `everalign export` has more.",
 )
-@AT
 @AS_JSON
 def links(
     state: Path,
@@ -183,27 +233,6 @@ def status(state: Path, as_json: bool) -> None:
     )
 
 
-@click.command(
-    epilog=examples(
-        "everalign history my.state http://zh.dbpedia.org/resource/杭州市",
-        "everalign history my.state --json",
-    )
-)
-@STATE
-@click.argument("entity", required=False)
-@AS_JSON
-def history(state: Path, entity: str | None, as_json: bool) -> None:
-    """Show what happened to the links of ENTITY, or to all links."""
-    happenings = open_aligner(state).history(entity)
-    if as_json:
-        print_json(happenings)
-        return
-    print_table(
-        ["version", "what", "left", "right", "score", "reason"],
-        [[h.version, h.what, h.left, h.right, h.score, h.reason] for h in happenings],
-    )
-
-
 @click.command(epilog=examples("everalign evaluate my.state gold.tsv --json"))
 @STATE
 @click.argument("gold", type=FILE)
@@ -243,6 +272,17 @@ def open_aligner(state: Path) -> Aligner:
     return Aligner.open(state)
 
 
+def say_outcome(outcome: Outcome, as_json: bool) -> None:
+    """Print what came of a change."""
+    if as_json:
+        print_json(outcome)
+        return
+    for report in outcome.reports:
+        _say(report)
+    if outcome.message:
+        click.echo(outcome.message)
+
+
 def _say(report: Report) -> None:
     click.echo(
         f"version {report.version}: {report.added} links added, {report.revised} revised, "
@@ -250,7 +290,9 @@ def _say(report: Report) -> None:
         f"({report.seconds:.1f} s)"
     )
     if report.literals:
-        click.echo(f"{report.literals} triples with a literal were left out")
+        click.echo(f"{report.literals} literals read")
+    if report.absent:
+        click.echo(f"{report.absent} removals name what is not there")
     _say_notes(report)
 
 

@@ -75,6 +75,7 @@ class Snapshots(click.ParamType[tuple[int, int]]):
 @click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.")
 @RULE
 @click.option("--config", type=FILE, help="Settings as TOML.")
+@click.option("--names", is_flag=True, help="Give it the names in IRIs, where they are known.")
 @click.option("--json", "out", type=FILE, help="Where the result goes, and where a run resumes.")
 def bench(
     dataset: Path,
@@ -83,6 +84,7 @@ def bench(
     seed: int | None,
     rule: str | None,
     config: Path | None,
+    names: bool,
     out: Path | None,
 ) -> None:
     """Run a method over the snapshots of DATASET (in the ContEA layout) and score it.
@@ -93,7 +95,8 @@ def bench(
     from everalign.evaluation.protocol import Benchmark
 
     settings = configuration(config, method, seed, rule)
-    benchmark = Benchmark(dataset, settings, *(snapshots or (0, None)))
+    first, last = snapshots or (0, None)
+    benchmark = Benchmark(dataset, settings, first, last, names=names)
     with TemporaryDirectory() as scratch:
         _run(benchmark, out or Path(scratch) / "result.json")
 

@@ -128,3 +128,18 @@ def _print_statistics(rows: list[SnapshotStatistics]) -> None:
     tables = [asdict(row) for row in rows]
     headers = [name.replace("_", " ") for name in tables[0]]
     print_table(headers, [list(table.values()) for table in tables])
+
+
+@datasets.command(
+    "dump", epilog=examples("everalign datasets dump data/dbp15k/fr_en dump --share 0.3")
+)
+@click.argument("directory", type=FILE)
+@click.argument("out", type=FILE)
+@click.option("--share", type=float, default=0.2, show_default=True, help="Of links, as seeds.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+def dump_command(directory: Path, out: Path, share: float, seed: int) -> None:
+    """Write a static dataset such as DBP15K as RDF: two graphs, seeds and gold links."""
+    from everalign.datasets import dump
+
+    dump(directory, out, share=share, seed=seed)
+    click.echo(f"{out}: left.nt.gz, right.nt.gz, seeds.nt, gold.nt")

@@ -76,6 +76,7 @@ def explain(state: Path, entity: str, pieces: int, candidates: int, as_json: boo
 @AS_JSON
 def relations(state: Path, min_inclusion: float, form: str, accept: float, as_json: bool) -> None:
     """Show which relations of the two graphs mean the same, and how far."""
+    from everalign.literals import IN_THE_IRI
     from everalign.rdf import write_relations
     from everalign.selection import check_share
 
@@ -84,7 +85,9 @@ def relations(state: Path, min_inclusion: float, form: str, accept: float, as_js
     if as_json:
         print_json(found)
     elif form == "nt":
-        rows = ((r.left, r.right, r.backwards, r.left_in_right, r.right_in_left) for r in found)
+        # What an IRI says is no statement of a graph, so it has no predicate to write about.
+        stated = [r for r in found if IN_THE_IRI not in (r.left, r.right)]
+        rows = ((r.left, r.right, r.backwards, r.left_in_right, r.right_in_left) for r in stated)
         write_relations(rows, sys.stdout.buffer, accept)
     else:
         print_table(

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 import click
 
-from everalign.cli.alignment import evaluate, history, init, links, status, update
+from everalign.cli.alignment import evaluate, init, links, status, update
 from everalign.cli.benchmarks import bench, demo, methods, sample
 from everalign.cli.datasets import datasets
 from everalign.cli.explaining import explain, relations
+from everalign.cli.exporting import check_sssom, export
 from everalign.cli.figures import plot
+from everalign.cli.history import changes, diff, history
 from everalign.cli.paper import paper
+from everalign.cli.words import confirm, reject, revert, withdraw
 from everalign.errors import EverAlignError
 
 EPILOG = """\b
@@ -33,8 +36,11 @@ def everalign() -> None:
     """
 
 
-ON_ONE_ALIGNMENT = (init, update, links, explain, relations, status, history, evaluate)
-for command in (*ON_ONE_ALIGNMENT, methods, bench, paper, plot, sample, datasets, demo):
+ON_ONE_ALIGNMENT = (init, update, links, export, explain, relations, status, evaluate)
+BY_PEOPLE = (confirm, reject, withdraw, revert)
+ON_ITS_PAST = (history, diff, changes)
+OTHERS = (methods, bench, paper, plot, sample, datasets, check_sssom, demo)
+for command in (*ON_ONE_ALIGNMENT, *BY_PEOPLE, *ON_ITS_PAST, *OTHERS):
     everalign.add_command(command)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import click
 
@@ -76,6 +78,18 @@ class Bar:
         bar = RichProgress(console=Console(stderr=True), transient=True)
         bar.start()
         return bar, bar.add_task("")
+
+
+@contextmanager
+def opened_output(path: Path | None) -> Iterator[IO[bytes]]:
+    """A stream into a file, which appears whole or not at all; or else standard output."""
+    if path is None:
+        yield sys.stdout.buffer
+        return
+    from everalign.rdf import whole_file
+
+    with whole_file(path) as stream:
+        yield stream
 
 
 def _plain(value: Any) -> Any:

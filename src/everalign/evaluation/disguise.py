@@ -13,22 +13,41 @@ from pathlib import Path
 import numpy as np
 
 from everalign.errors import InputError
+from everalign.literals import names_of_iris, quoted
 from everalign.rdf import ContEADataset, Triple, TripleReader
 
 Pairs = list[tuple[str, str]]
+NAME = "name"
 
 
 class DisguisedDataset:
     """The same snapshots and links under names that tell nothing."""
 
-    def __init__(self, dataset: ContEADataset, seed: int) -> None:
+    def __init__(self, dataset: ContEADataset, seed: int, *, names: bool = False) -> None:
+        """With `names`, what the IRIs of entities of snapshot 0 say comes as literals with it."""
         self.dataset = dataset
         self._seed = seed
+        self._named = names
 
     def delta(self, t: int) -> tuple[list[Triple], list[Triple]]:
         """The triples that snapshot t adds on the left and on the right."""
         left, right = self.dataset.delta(t)
-        return self._triples(left, 0, t), self._triples(right, 1, t)
+        named = self.names() if self._named and t == 0 else ([], [])
+        return self._triples(left, 0, t) + named[0], self._triples(right, 1, t) + named[1]
+
+    def names(self) -> tuple[list[Triple], list[Triple]]:
+        """The readable names of entities, as literals, in an order that tells nothing."""
+        iris = self.dataset.iris()
+        names = dict(zip(iris, names_of_iris(list(iris.values())), strict=True))
+        left, right = (
+            sorted(
+                (code, NAME, quoted(name))
+                for entity, code in codes.items()
+                if (name := names.get(entity)) is not None
+            )
+            for codes in self._codes
+        )
+        return left, right
 
     def upto(self, t: int) -> tuple[list[Triple], list[Triple]]:
         """All triples of snapshot t."""

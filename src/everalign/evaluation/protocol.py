@@ -43,12 +43,16 @@ def _unwatched(record: Record) -> None:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Fit on snapshot `first` of a dataset, then update up to snapshot `last` (or the end)."""
+    """Fit on snapshot `first` of a dataset, then update up to snapshot `last` (or the end).
+
+    With `names`, the method also gets the names in the IRIs of snapshot 0, where they are known.
+    """
 
     directory: Path
     config: Config
     first: int = 0
     last: int | None = None
+    names: bool = False
 
     def run(
         self, out: Path, *, watch: Watcher = _unwatched, progress: Progress = silent
@@ -66,7 +70,7 @@ class Benchmark:
             for record in records:
                 watch(record)
             return identity | {"snapshots": records}
-        data = DisguisedDataset(dataset, self.config.seed)
+        data = DisguisedDataset(dataset, self.config.seed, names=self.names)
         state = out.with_name(f"{out.name}.{_key(identity)}.state")
         records = []
         for t in snapshots:
@@ -111,6 +115,7 @@ class Benchmark:
             "config": asdict(settled(self.config)),
             "content": content_of(dataset),
             "first": self.first,
+            **({"names": True} if self.names else {}),
             "software": software(),
         }
 
@@ -123,6 +128,8 @@ def _earlier(out: Path, identity: Record) -> list[Record]:
         result = json.loads(out.read_text(encoding="utf-8"))
         records: list[Record] = result["snapshots"]
         other = [key for key in IDENTITY if result[key] != identity[key]]
+        if result.get("names") != identity.get("names"):
+            other.append("names")
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{out} is no result of a benchmark: choose another file") from error
     if other:
@@ -132,7 +139,8 @@ def _earlier(out: Path, identity: Record) -> list[Record]:
 
 def _key(identity: Record) -> str:
     """A short name for a run, so that no run goes on with the state of another."""
-    told = json.dumps([identity[key] for key in IDENTITY], sort_keys=True)
+    known = [identity[key] for key in (*IDENTITY, "names") if key in identity]
+    told = json.dumps(known, sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 

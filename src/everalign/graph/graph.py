@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everalign.graph.names import Names
-
-IntArray: TypeAlias = NDArray[np.int32]
+from everalign.graph.rows import missing
+from everalign.graph.values import IntArray
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,8 @@ class Graph:
     """A set of triples between `entities` entities over `relations` relations.
 
     Rows of `triples` are (head, relation, tail), in the order in which they came. Ids run from
-    0 without gaps, so an entity that came later has a higher id.
+    0 without gaps, so an entity that came later has a higher id; one that was removed keeps its
+    id and has no triple.
 
     >>> graph = Graph.of([(0, 0, 1)]).grown(np.array([[0, 0, 1], [1, 0, 2]], dtype=np.int32))
     >>> graph.entities, graph.triples.tolist()
@@ -55,25 +54,25 @@ class Graph:
 
     def missing(self, triples: IntArray) -> IntArray:
         """Those of the triples that this graph does not have, each once, in their order."""
-        both = np.concatenate([self.triples, triples])
-        _, first = np.unique(_keys(both), return_index=True)
-        first.sort()
-        return both[first[first >= len(self.triples)]]
+        return missing(self.triples, triples)
 
 
-def intern(triples: Iterable[tuple[str, str, str]], entities: Names, relations: Names) -> IntArray:
+def intern(
+    triples: Iterable[tuple[str, str, str]], heads: Names, relations: Names, tails: Names
+) -> IntArray:
     """Triples of names as rows of ids; names never seen before are added.
 
     >>> entities, relations = Names(), Names()
-    >>> intern([("Oslo", "in", "Norway"), ("Rome", "in", "Italy")], entities, relations).tolist()
+    >>> rows = [("Oslo", "in", "Norway"), ("Rome", "in", "Italy")]
+    >>> intern(rows, entities, relations, entities).tolist()
     [[0, 0, 1], [2, 0, 3]]
     """
-    entity, relation = entities.id, relations.id
+    head_id, relation_id, tail_id = heads.id, relations.id, tails.id
     # One number after the other, so that no list of them is ever held.
     ids = (
         number
-        for head, link, tail in triples
-        for number in (entity(head), relation(link), entity(tail))
+        for head, relation, tail in triples
+        for number in (head_id(head), relation_id(relation), tail_id(tail))
     )
     return np.fromiter(ids, dtype=np.int32).reshape(-1, 3)
 
@@ -83,9 +82,3 @@ def _graph(rows: IntArray) -> Graph:
         return Graph.empty()
     rows.setflags(write=False)
     return Graph(rows, int(rows[:, [0, 2]].max()) + 1, int(rows[:, 1].max()) + 1)
-
-
-def _keys(triples: IntArray) -> NDArray[np.void]:
-    """Each row as one value that can be compared whole."""
-    rows = np.ascontiguousarray(triples)
-    return rows.view([("", rows.dtype)] * 3).ravel()

@@ -1,62 +1,81 @@
-"""What comes in from outside, as ids: triples of either side, and trusted links."""
+"""Trusted links as ids, and what is told before any work begins: wrong files, wrong sides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from everalign.errors import InputError, SeedError
-from everalign.graph.graph import Graph, IntArray, intern
+from everalign.graph.graph import Graph
 from everalign.graph.names import Vocabulary
-from everalign.progress import Progress, silent
-from everalign.rdf import LinkLine, Triple, TripleReader, read_links
+from everalign.graph.taking import TripleSource, opened
+from everalign.graph.values import IntArray
+from everalign.rdf import LinkLine, read_link_file, read_names
 
-TripleSource: TypeAlias = str | Path | Iterable[Triple]
 LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
+NameSource: TypeAlias = str | Path | Iterable[str]
+Pair: TypeAlias = tuple[int, int]
+Refusal: TypeAlias = Callable[[Pair], str | None]
 NO_LINKS = np.empty((0, 2), dtype=np.int32)
 
 
-def take_triples(source: TripleSource | None, vocabulary: Vocabulary) -> IntArray:
-    """Triples from a file or from memory, as ids; new names are added to the vocabulary."""
-    return count_and_take(source, vocabulary)[0]
-
-
-def count_and_take(
-    source: TripleSource | None, vocabulary: Vocabulary, progress: Progress = silent
-) -> tuple[IntArray, int]:
-    """The same, and how many triples with a literal were left out."""
-    if not isinstance(source, str | Path):
-        return intern(source or [], vocabulary.entities, vocabulary.relations), 0
-    reader = TripleReader(source, lambda triples: progress(f"reading {source}", triples, 0))
-    rows = intern(reader, vocabulary.entities, vocabulary.relations)
-    return rows, reader.literals_skipped
+def _no_objection(_: Pair) -> None:
+    """Nothing speaks against any pair."""
 
 
 def take_links(
-    source: LinkSource | None, left: Vocabulary, right: Vocabulary, taken: IntArray = NO_LINKS
+    source: LinkSource | None,
+    left: Vocabulary,
+    right: Vocabulary,
+    taken: IntArray = NO_LINKS,
+    known: IntArray = NO_LINKS,
+    refuse: Refusal = _no_objection,
 ) -> IntArray:
     """Trusted links as rows of ids; each must name known entities that no other link names.
 
-    `taken` are links that were read before and count as well.
+    Links that are `taken` or `known` count as well; the known ones may be given again. `refuse`
+    tells what else speaks against a link.
     """
-    if source is None:
-        return NO_LINKS
-    lines, path = _lines(source)
-    partner_of_left = dict(taken.tolist())
-    partner_of_right = {right: left for left, right in taken.tolist()}
+    held = np.concatenate([taken, known]).tolist()
+    partner_of_left, partner_of_right = dict(held), {right: left for left, right in held}
+    may_come_again = set(map(tuple, known.tolist()))
     rows = []
-    for line in lines:
-        pair = _known_pair(line, left, right, path)
+    for pair, place in _known_pairs(source, left, right, refuse):
         clash = _clash(pair, partner_of_left, partner_of_right, left, right)
-        if clash:
-            raise SeedError(clash, path=path, line=line.line)
+        if clash and pair not in may_come_again:
+            raise SeedError(clash, path=place.path, line=place.line)
         partner_of_left[pair[0]], partner_of_right[pair[1]] = pair[1], pair[0]
         rows.append(pair)
-    return np.array(rows, dtype=np.int32).reshape(-1, 2)
+    return _array(rows)
+
+
+def take_pairs(
+    source: LinkSource | None,
+    left: Vocabulary,
+    right: Vocabulary,
+    refuse: Refusal = _no_objection,
+) -> IntArray:
+    """Pairs of known entities, in any number for each; `refuse` tells what speaks against one."""
+    return _array([pair for pair, _ in _known_pairs(source, left, right, refuse)])
+
+
+def take_entities(source: NameSource | None, side: str, vocabulary: Vocabulary) -> list[int]:
+    """Entities of one side, by name: a line of a file for each, or from memory."""
+    if source is None:
+        return []
+    path = source if isinstance(source, str | Path) else None
+    lines = read_names(source) if isinstance(source, str | Path) else enumerate(source, 1)
+    found = []
+    for line, name in lines:
+        entity = vocabulary.entities.find(name)
+        if entity is None:
+            raise InputError(f"{name!r} is no entity of the {side} graph", path=path, line=line)
+        found.append(entity)
+    return found
 
 
 def pairs_of(source: LinkSource) -> list[tuple[str, str]]:
@@ -67,8 +86,9 @@ def pairs_of(source: LinkSource) -> list[tuple[str, str]]:
 def refuse_unreadable(*sources: TripleSource | None) -> None:
     """Look at the beginning of files, so that a wrong name is told before any work begins."""
     for source in sources:
-        if isinstance(source, str | Path):
-            next(iter(TripleReader(source)), None)
+        reader = None if source is None else opened(source)
+        if reader is not None:
+            next(reader.statements(), None)
 
 
 def refuse_swapped_sides(
@@ -98,14 +118,39 @@ def refuse_swapped_sides(
 
 def _lines(source: LinkSource) -> tuple[Iterable[LinkLine], str | Path | None]:
     if isinstance(source, str | Path):
-        return read_links(source), source
+        return read_link_file(source), source
     pairs = dict.fromkeys((left, right) for left, right in source)
     return [LinkLine(left, right, n) for n, (left, right) in enumerate(pairs, 1)], None
 
 
+class _Place(NamedTuple):
+    """Where a link was read."""
+
+    path: str | Path | None
+    line: int
+
+
+def _known_pairs(
+    source: LinkSource | None, left: Vocabulary, right: Vocabulary, refuse: Refusal
+) -> Iterator[tuple[Pair, _Place]]:
+    if source is None:
+        return
+    lines, path = _lines(source)
+    for line in lines:
+        pair, place = _known_pair(line, left, right, path), _Place(path, line.line)
+        if problem := refuse(pair):
+            names = f"{left.entities[pair[0]]!r} – {right.entities[pair[1]]!r}"
+            raise SeedError(f"{names} {problem}", path=place.path, line=place.line)
+        yield pair, place
+
+
+def _array(pairs: list[Pair]) -> IntArray:
+    return np.array(pairs, dtype=np.int32).reshape(-1, 2)
+
+
 def _known_pair(
     line: LinkLine, left: Vocabulary, right: Vocabulary, path: str | Path | None
-) -> tuple[int, int]:
+) -> Pair:
     left_id, right_id = left.entities.find(line.left), right.entities.find(line.right)
     if left_id is not None and right_id is not None:
         return left_id, right_id
@@ -118,7 +163,7 @@ def _known_pair(
 
 
 def _clash(
-    pair: tuple[int, int],
+    pair: Pair,
     partner_of_left: dict[int, int],
     partner_of_right: dict[int, int],
     left: Vocabulary,

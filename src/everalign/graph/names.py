@@ -50,7 +50,9 @@ class Names:
 
 @dataclass
 class Vocabulary:
-    """The names of one graph: its entities and its relations."""
+    """The names of one graph; a literal's name is how N-Triples writes it."""
 
     entities: Names = field(default_factory=Names)
     relations: Names = field(default_factory=Names)
+    attributes: Names = field(default_factory=Names)
+    literals: Names = field(default_factory=Names)

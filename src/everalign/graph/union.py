@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.graph.graph import Graph, IntArray
+from everalign.graph.graph import Graph
+from everalign.graph.values import IntArray
 
 
 @dataclass(frozen=True)

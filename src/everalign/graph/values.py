@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from everalign.graph.graph import IntArray
-
+IntArray: TypeAlias = NDArray[np.int32]
 NO_ROWS = np.empty((0, 3), dtype=np.int32)
 NO_ROWS.setflags(write=False)
 

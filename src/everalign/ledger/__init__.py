@@ -7,9 +7,9 @@ and `fold` reads the links in force back from all that was ever written down. A 
 
 from __future__ import annotations
 
-from everalign.ledger.events import Event, Kind, changes
+from everalign.ledger.events import Event, Kind, Why, changes
 from everalign.ledger.links import Link, Pair
-from everalign.ledger.review import confirm, reject
+from everalign.ledger.review import confirm, reject, withdraw
 from everalign.ledger.rules import RULES, Rule, decide, latest, paper, strict
 from everalign.ledger.view import Standing, View, fold
 
@@ -22,6 +22,7 @@ __all__ = [
     "Rule",
     "Standing",
     "View",
+    "Why",
     "changes",
     "confirm",
     "decide",
@@ -30,4 +31,5 @@ __all__ = [
     "paper",
     "reject",
     "strict",
+    "withdraw",
 ]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from everalign.ledger.links import Link, Pair, Partners, rivals
 
 WORTH_RECORDING = 0.005
 
+Why: TypeAlias = Callable[[Pair], str]
+
 
 class Kind(StrEnum):
-    """What happened to a link. The last two are a person's word, the others a method's."""
+    """What happened to a link. The last three are a person's word, the others a method's.
+
+    What is withdrawn is neither confirmed nor rejected any more: it is left to the method.
+    """
 
     ADDED = "added"
     REVISED = "revised"
@@ -20,6 +25,7 @@ class Kind(StrEnum):
     RESCORED = "rescored"
     CONFIRMED = "confirmed"
     REJECTED = "rejected"
+    WITHDRAWN = "withdrawn"
 
 
 class Event(NamedTuple):
@@ -53,10 +59,13 @@ class Event(NamedTuple):
         return rivals(self.pair, self.other_left, self.other_right)
 
 
-def changes(before: Sequence[Link], after: Sequence[Link], version: int) -> list[Event]:
+def changes(
+    before: Sequence[Link], after: Sequence[Link], version: int, why: Why | None = None
+) -> list[Event]:
     """The events that lead from one set of links to the next, both one-to-one.
 
-    Retractions come first, so that the links are one-to-one after every single event.
+    Retractions come first, so that the links are one-to-one after every single event. `why` may
+    know more of a pair than that it was found, or not found any more.
 
     >>> for event in changes([Link(1, 10, 0.5)], [Link(1, 11, 0.6), Link(2, 20, 0.9)], 3):
     ...     print(event.kind, event.pair, event.reason, event.rivals)
@@ -73,7 +82,13 @@ def changes(before: Sequence[Link], after: Sequence[Link], version: int) -> list
             events.append(_new(link, formerly, version))
         elif abs(link.score - old[link.pair]) >= WORTH_RECORDING:
             events.append(Event(version, Kind.RESCORED, *link, "found with another score"))
-    return events
+    return events if why is None else [_explained(event, why) for event in events]
+
+
+def _explained(event: Event, why: Why) -> Event:
+    """The event with what else is known of its reason; its rivals are named last."""
+    cause = why(event.pair)
+    return event._replace(reason=f"{cause}: {event.reason}") if cause else event
 
 
 def _retracted(link: Link, now: Partners, version: int) -> Event:

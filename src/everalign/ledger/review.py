@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from everalign.ledger.events import Event, Kind
 from everalign.ledger.links import Pair, Partners
@@ -42,6 +42,22 @@ def reject(
         Event(version, Kind.REJECTED, *pair, _score(view, pair), reason)
         for pair in dict.fromkeys(pairs)
         if pair not in view.rejected
+    ]
+
+
+def withdraw(view: View, reasons: Mapping[Pair, str], version: int) -> list[Event]:
+    """The events that take back what people have said of pairs; of others they said nothing.
+
+    >>> view = View(rejected=frozenset([(1, 10)]))
+    >>> reasons = {(1, 10): "a mistake", (2, 20): "a mistake"}
+    >>> [event.kind.value for event in withdraw(view, reasons, 1)]
+    ['withdrawn']
+    """
+    spoken_of = view.confirmed | view.rejected
+    return [
+        Event(version, Kind.WITHDRAWN, *pair, _score(view, pair), reason)
+        for pair, reason in reasons.items()
+        if pair in spoken_of
     ]
 
 

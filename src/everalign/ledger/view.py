@@ -81,8 +81,15 @@ class Board:
         elif kind is Kind.REJECTED:
             self.rejected.add(pair)
             self._take_out(pair)
+        elif kind is Kind.WITHDRAWN:
+            self._withdraw(pair)
         elif not self._settled(pair):
             self._apply_method(kind, pair, event)
+
+    def _withdraw(self, pair: Pair) -> None:
+        self.rejected.discard(pair)
+        if pair in self.links and self.links[pair].confirmed:
+            self._take_out(pair)
 
     def _apply_method(self, kind: Kind, pair: Pair, event: Event) -> None:
         if kind is Kind.RETRACTED:

@@ -16,10 +16,10 @@ Floats = NDArray[np.float32]
 SURELY = 0.95  # what is not equal is never certain
 # How much each sign counts, and what all of them must outweigh: by logistic regression on the
 # train and valid links of the three ContEA datasets. See docs/decisions/0014-literals.md.
-SAME_SCRIPT = (0.0, 0.0, 0.0, 1.5, 4.5, 2.5, 9.5, -14.0)
-ACROSS = (0.0, 0.0, 3.5, 1.5, 4.0, 5.0, 3.0, -12.7)
-SAME_SCRIPT_TAUGHT = (0.0, 0.0, 0.0, 1.5, 5.0, 2.5, 10.0, -14.5)
-ACROSS_TAUGHT = (0.0, 1.8, 2.0, 0.5, 4.0, 4.0, 4.0, -11.4)
+SAME_SCRIPT = (0.0, 0.0, 0.0, 1.2, 4.9, 0.2, 11.0, -14.7)
+ACROSS = (0.0, 0.0, 5.1, 2.0, 3.4, 0.8, 7.3, -14.1)
+SAME_SCRIPT_TAUGHT = (0.0, 0.0, 0.0, 0.5, 5.0, 0.4, 12.3, -15.6)
+ACROSS_TAUGHT = (0.0, 1.5, 2.6, 0.5, 4.0, 0.7, 10.0, -14.6)
 
 
 def likeness(left: Texts, right: Texts, found: Search, *, taught: bool) -> Floats32:

@@ -15,7 +15,9 @@ from everalign.literals.near import near_moments, near_numbers
 from everalign.literals.settings import LiteralSettings
 from everalign.literals.similar import ENOUGH, search
 from everalign.literals.teaching import known_texts
-from everalign.literals.texts import Texts, texts_of
+from everalign.literals.texts import Texts, texts_of, translated_by
+from everalign.literals.translations import read_translations
+from everalign.literals.vectors import name_vectors, near_vectors
 from everalign.progress import Progress, silent
 
 DEFAULTS = LiteralSettings()
@@ -54,6 +56,8 @@ def match_values(
     ]
     progress("names in one script", 2, STEPS)
     texts = texts_of(one), texts_of(two)
+    if settings.translations:
+        texts = translated_by(texts[0], read_translations(settings.translations)), texts[1]
     progress("similar names", 3, STEPS)
     known = known_texts((left, right), (mine, theirs), texts, seeds)
     parts.append(_similar(*texts, settings, known))
@@ -72,7 +76,12 @@ def _similar(
     chance = likeness(left, right, found, taught=len(known) >= ENOUGH)
     likely = chance >= settings.least
     pairs = ValueMatches(found.left[likely], found.right[likely], chance[likely])
-    return expanded(best_of([pairs, _same_core(left, right)]), left.text, right.text)
+    parts = [pairs, _same_core(left, right)]
+    if settings.left_vectors:
+        one = name_vectors(left.raw, settings.left_vectors)
+        two = name_vectors(right.raw, settings.right_vectors)
+        parts.append(near_vectors(one, two, settings.similar, settings.least))
+    return expanded(best_of(parts), left.text, right.text)
 
 
 def _same_core(left: Texts, right: Texts) -> ValueMatches:

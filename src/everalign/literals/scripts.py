@@ -7,7 +7,7 @@ by kana in the same text, or else by how many texts of the same graph have kana.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -50,25 +50,34 @@ def latin_of(text: str, language: str = "", *, japanese: bool = False) -> str:
     ('Moskva', 'beijing', 'tokyo')
     """
     if _JAPANESE_RUN.search(text):
-        if _KANA.search(text) or _main(language) == "ja" or (not language and japanese):
-            text = _JAPANESE_RUN.sub(lambda run: f" {_of_japanese(run[0])} ", text)
-        else:
+        if is_chinese(text, language, japanese=japanese):
             text = _HAN_RUN.sub(lambda run: f" {_of_chinese(run[0])} ", text)
+        else:
+            text = _JAPANESE_RUN.sub(lambda run: f" {_of_japanese(run[0])} ", text)
         text = " ".join(text.split())
     return text if is_latin(text) else _of_any(text)
 
 
-def _main(language: str) -> str:
-    return language.partition("-")[0]
+def is_chinese(text: str, language: str = "", *, japanese: bool = False) -> bool:
+    """Whether a text has Han characters that are read as Chinese.
 
-
-def missing_readers(*, japanese: bool, chinese: bool) -> str | None:
-    """What to install so that readings are known; without it, signs are read one by one.
-
-    >>> missing_readers(japanese=False, chinese=False)
+    >>> is_chinese("東京", "zh"), is_chinese("東京", "ja"), is_chinese("東京タワー")
+    (True, False, False)
     """
-    absent = ["fugashi"] if japanese and _tagger() is None else []
-    absent += ["pypinyin"] if chinese and not _readings() else []
+    if _KANA.search(text) or not _HAN_RUN.search(text):
+        return False
+    return language.partition("-")[0] != "ja" if language else not japanese
+
+
+def note_on(texts: Iterable[str]) -> str | None:
+    """What to install so that these texts are read well, if something is missing.
+
+    >>> note_on(["Paris", "Москва"])
+    """
+    asian = [text for text in texts if not text.isascii() and _JAPANESE_RUN.search(text)]
+    kana = any(map(_KANA.search, asian))
+    absent = ["fugashi"] if kana and _tagger() is None else []
+    absent += ["pypinyin"] if asian and not _readings() else []
     if not absent:
         return None
     names = " and ".join(absent)

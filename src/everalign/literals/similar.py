@@ -26,6 +26,9 @@ ENOUGH = 30  # known pairs, from which on something can be learned from them
 FOREIGN = 0.01  # share of foreign texts, from which on sounds are compared
 
 
+NO_KNOWN: IntArray = np.empty((0, 2), dtype=np.int32)
+
+
 class Search(NamedTuple):
     """Pairs of texts worth comparing: how near they are, as they stand and translated."""
 
@@ -71,6 +74,13 @@ def _compared(
     return beside(*mine), beside(*theirs), np.concatenate(weights)
 
 
+def texts_as_rows(left: Texts, right: Texts) -> tuple[Sparse, Sparse, int]:
+    """The texts of both sides as rows over the same columns, and how many columns there are."""
+    sizes = len(left), len(right)
+    one, two, weight = _compared(_families(left, False), _families(right, False), sizes)
+    return one, two, len(weight)
+
+
 def has_foreign(texts: Texts) -> bool:
     """Whether texts in other scripts than the Latin one are no exception."""
     return bool(len(texts) and texts.foreign.mean() > FOREIGN)
@@ -78,7 +88,10 @@ def has_foreign(texts: Texts) -> bool:
 
 def skeletons(texts: Texts) -> list[str]:
     """How the texts sound, word by word."""
-    return [" ".join([skeleton(word) for word in text.split()]) for text in texts.latin]
+    return [
+        " ".join([skeleton(word, pinyin=pinyin) for word in text.split()])
+        for text, pinyin in zip(texts.latin, texts.chinese.tolist(), strict=True)
+    ]
 
 
 def _families(texts: Texts, sounds: bool) -> list[Found]:

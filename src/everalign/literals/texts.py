@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,21 +12,22 @@ from numpy.typing import NDArray
 from everalign.graph import IntArray
 from everalign.literals.folding import folded, without_qualifier
 from everalign.literals.forms import Form, Kind
-from everalign.literals.scripts import is_japanese, is_latin, latin_of
+from everalign.literals.scripts import is_chinese, is_japanese, is_latin, latin_of
 
 
 @dataclass(frozen=True)
 class Texts:
     """The different texts of a graph: as written, in Latin letters, without a qualifier.
 
-    `foreign` tells which have letters that are not Latin, `text` which of them each form is
-    (−1 for a form that is no text).
+    `foreign` tells which have letters that are not Latin, `chinese` which of these are read by
+    Pinyin, `text` which of them each form is (−1 for a form that is no text).
     """
 
     raw: list[str]
     latin: list[str]
     core: list[str]
     foreign: NDArray[np.bool_]
+    chinese: NDArray[np.bool_]
     text: IntArray
 
     def __len__(self) -> int:
@@ -41,28 +43,46 @@ def texts_of(forms: Sequence[Form]) -> Texts:
     """The texts among some forms, each once."""
     japanese = is_japanese([form.raw for form in forms if form.kind == Kind.TEXT])
     numbers: dict[tuple[str, str], int] = {}
-    texts = Texts([], [], [], np.zeros(0, dtype=np.bool_), np.full(len(forms), -1, dtype=np.int32))
-    foreign: list[bool] = []
+    text = np.full(len(forms), -1, dtype=np.int32)
+    made: list[_Made] = []
     for at, form in enumerate(forms):
         if form.kind != Kind.TEXT:
             continue
         key = (form.raw, "" if form.raw.isascii() else form.language)
         if key not in numbers:
             numbers[key] = len(numbers)
-            foreign.append(_add(texts, form, japanese))
-        texts.text[at] = numbers[key]
-    return replace(texts, foreign=np.array(foreign, dtype=np.bool_))
+            made.append(_made(form, japanese))
+        text[at] = numbers[key]
+    raw, latin, core, foreign, chinese = zip(*made, strict=True) if made else ((),) * 5
+    flags = np.array(foreign, dtype=np.bool_), np.array(chinese, dtype=np.bool_)
+    return Texts(list(raw), list(latin), list(core), *flags, text)
 
 
-def _add(texts: Texts, form: Form, japanese: bool) -> bool:
-    """Add a text; says whether it is foreign."""
-    core = without_qualifier(form.raw)
-    foreign = not is_latin(form.raw)
-    texts.raw.append(form.key)
-    if not foreign:
-        texts.latin.append(form.key)
-        texts.core.append(form.key if core == form.raw else folded(core))
-        return False
-    texts.latin.append(folded(latin_of(form.raw, form.language, japanese=japanese)))
-    texts.core.append(folded(latin_of(core, form.language, japanese=japanese)))
-    return True
+def translated_by(texts: Texts, translations: Mapping[str, str]) -> Texts:
+    """The texts with their translations, where there are any, in place of their Latin form."""
+    said = [translations.get(raw) for raw in texts.raw]
+    mine = np.array([each is not None for each in said], dtype=np.bool_)
+    return replace(
+        texts,
+        latin=[each or latin for each, latin in zip(said, texts.latin, strict=True)],
+        core=[each or core for each, core in zip(said, texts.core, strict=True)],
+        foreign=texts.foreign & ~mine,
+        chinese=texts.chinese & ~mine,
+    )
+
+
+class _Made(NamedTuple):
+    raw: str
+    latin: str
+    core: str
+    foreign: bool
+    chinese: bool
+
+
+def _made(form: Form, japanese: bool) -> _Made:
+    raw, language = form.raw, form.language
+    core = without_qualifier(raw)
+    if is_latin(raw):
+        return _Made(form.key, form.key, form.key if core == raw else folded(core), False, False)
+    latin, short = (folded(latin_of(text, language, japanese=japanese)) for text in (raw, core))
+    return _Made(form.key, latin, short, True, is_chinese(raw, language, japanese=japanese))

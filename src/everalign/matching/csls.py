@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,13 +45,28 @@ def mutual_best(
     """
     if len(left) == 0 or len(right) == 0:
         return Candidates.none()
+    there, back = best_either_way(left, right, neighbours=neighbours, progress=progress)
+    mutual = np.flatnonzero(back.at[there.at] == np.arange(len(left)))
+    return Candidates.of(mutual, there.at[mutual], there.score[mutual])
+
+
+class Best(NamedTuple):
+    """For each row of one side, its best row on the other side and their CSLS."""
+
+    at: Places
+    score: Floats
+
+
+def best_either_way(
+    left: Floats, right: Floats, *, neighbours: int = 10, progress: Progress = silent
+) -> tuple[Best, Best]:
+    """The best right row of each left row by CSLS, and the other way round; no side is empty."""
     left, right = unit(left), unit(right)
     near_left, near_right = _nearest(left, right, max(neighbours, KEPT), progress)
     left_hub, right_hub = near_left.hubness(neighbours), near_right.hubness(neighbours)
     score, chosen = _choices(left, right, near_left, near_right, right_hub)
-    _, chosen_back = _choices(right, left, near_right, near_left, left_hub)
-    mutual = np.flatnonzero(chosen_back[chosen] == np.arange(len(left)))
-    return Candidates.of(mutual, chosen[mutual], score[mutual] - left_hub[mutual])
+    score_back, chosen_back = _choices(right, left, near_right, near_left, left_hub)
+    return Best(chosen, score - left_hub), Best(chosen_back, score_back - right_hub)
 
 
 @dataclass(frozen=True)

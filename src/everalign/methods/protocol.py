@@ -29,7 +29,9 @@ class Problem:
     `left_values` and `right_values` are what the graphs say in literals. `changed` are the ids
     of the left and the right entities whose facts or trusted links are others than at the
     method's last turn; None if that is not known. Ids without a triple and without a literal
-    are `gone`: their entities were removed, and no link may name them.
+    are `gone`: their entities were removed, and no link may name them. `lost_triples` and
+    `lost_links` count the triples that were removed and the trusted links that people took back
+    since then.
     """
 
     left: Graph
@@ -44,6 +46,8 @@ class Problem:
     right_values: Values = field(default_factory=Values.none)
     changed: tuple[IntArray, IntArray] | None = None
     gone: tuple[IntArray, IntArray] = (NOBODY, NOBODY)
+    lost_triples: int = 0
+    lost_links: int = 0
 
     def free(self) -> tuple[IntArray, IntArray]:
         """The left and the right entities that exist and that no trusted link speaks for."""

@@ -24,7 +24,8 @@ class Entry:
     """A registered method: `make` is `module:function`, called with settings and a seed.
 
     `rule` says how its links and those in force become one set, unless the configuration does;
-    `calibrated`, that its scores are probabilities of being right.
+    `calibrated`, that its scores are probabilities of being right; `needs_seeds`, that it cannot
+    start without trusted links; `reads_literals`, that it looks at more than triples.
     """
 
     name: str
@@ -33,6 +34,8 @@ class Entry:
     extra: str | None = None
     rule: str = "strict"
     calibrated: bool = False
+    needs_seeds: bool = True
+    reads_literals: bool = False
 
     def maker(self) -> Maker:
         if callable(self.make):
@@ -58,6 +61,8 @@ METHODS: dict[str, Entry] = {
             "everalign.methods.evidence:make",
             rule="latest",
             calibrated=True,
+            needs_seeds=False,
+            reads_literals=True,
         ),
         Entry(
             "contea",
@@ -72,6 +77,24 @@ METHODS: dict[str, Entry] = {
             extra="neural",
             rule="latest",
             calibrated=True,
+        ),
+        Entry(
+            "names",
+            "translated or transliterated names compared by Levenshtein distance; learns nothing",
+            "everalign.methods.naming:make_names",
+            rule="latest",
+        ),
+        Entry(
+            "contea-names",
+            "ContEA that starts from the vectors of names",
+            "everalign.methods.naming:make_contea_names",
+            extra="neural",
+        ),
+        Entry(
+            "contea-names-union",
+            "ContEA and names side by side",
+            "everalign.methods.naming:make_union",
+            extra="neural",
         ),
         _baseline(
             "mtranse", "translations and a linear map between the graphs (IJCAI 2017); retrained"

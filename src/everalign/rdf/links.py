@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from everalign.errors import InputError
-from everalign.rdf.formats import Format, opened
-from everalign.rdf.names import shortened
+from everalign.rdf import documents, nquads
+from everalign.rdf.formats import Format, Opened, opened
+from everalign.rdf.names import Triple, shortened
 from everalign.rdf.ntriples import statements_in_line
+from everalign.rdf.opening import blocks_of
+from everalign.rdf.reading import Reading
 from everalign.rdf.tabular import is_blank, names_of, refuse_fields
 
 SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"
@@ -24,7 +27,7 @@ class LinkLine(NamedTuple):
 
 
 def read_links(path: str | Path) -> list[LinkLine]:
-    """The links of a file: tab-separated or ``owl:sameAs`` in N-Triples, plain or gzip.
+    """The links of a file: tab-separated, or ``owl:sameAs`` in a format of RDF.
 
     A link that stands there twice is given once, with its first line.
 
@@ -45,12 +48,35 @@ def read_links(path: str | Path) -> list[LinkLine]:
 
 def iterate_links(path: str | Path) -> Iterator[LinkLine]:
     """The links of a file one by one, also those that stand there twice; none are held."""
-    path = Path(path)
-    file_format, blocks = opened(path)
-    in_line = _same_as if file_format is Format.N_TRIPLES else _pair
-    for block in blocks:
+    with opened(Path(path)) as file:
+        if file.format is Format.TABULAR:
+            yield from _pairs(file)
+        else:
+            for row, line in _rows(file):
+                yield _same_as(row, file.path, line)
+
+
+def _pairs(file: Opened) -> Iterator[LinkLine]:
+    for block in blocks_of(file.stream, file.path):
         for number, line in block.lines():
-            yield from in_line(line, path, number)
+            yield from _pair(line, file.path, number)
+
+
+def _rows(file: Opened) -> Iterator[tuple[Triple, int]]:
+    """The statements of a file of RDF; a line of 0 is not known."""
+    if file.format in (Format.PARQUET, Format.RDF_PATCH):
+        raise InputError(f"links are not read from {file.format.value}", path=file.path)
+    if file.format not in (Format.N_TRIPLES, Format.N_QUADS):
+        rows = documents.rows_of(file.stream, Reading(file.path), file.format, by_line=True)
+        yield from ((row, line or 0) for row, line in rows)
+        return
+    for block in blocks_of(file.stream, file.path):
+        for number, line in block.lines():
+            if file.format is Format.N_TRIPLES:
+                yield from ((row, number) for row in statements_in_line(line, file.path, number))
+            else:
+                found = nquads.quads_in_line(line, file.path, number)
+                yield from ((row, number) for row, _ in found)
 
 
 def _pair(line: str, path: Path, number: int) -> Iterator[LinkLine]:
@@ -81,12 +107,12 @@ def _is_score(field: str) -> bool:
     return not field.isdigit()
 
 
-def _same_as(line: str, path: Path, number: int) -> Iterator[LinkLine]:
-    for left, relation, right in statements_in_line(line, path, number):
-        if relation != SAME_AS:
-            problem = f"expected a link by owl:sameAs, found {shortened(relation)}"
-            raise InputError(problem, path=path, line=number)
-        if right is None:
-            problem = f"expected a link to an entity, found a literal: {shortened(line)}"
-            raise InputError(problem, path=path, line=number)
-        yield LinkLine(left, right, number)
+def _same_as(row: Triple, path: Path, number: int) -> LinkLine:
+    left, relation, right = row
+    if relation != SAME_AS:
+        problem = f"expected a link by owl:sameAs, found {shortened(relation)}"
+        raise InputError(problem, path=path, line=number)
+    if right.startswith('"'):
+        problem = f"expected a link to an entity, found a literal: {shortened(right)}"
+        raise InputError(problem, path=path, line=number)
+    return LinkLine(left, right, number)

@@ -8,11 +8,12 @@ Triple = tuple[str, str, str]
 
 # The characters that N-Triples does not allow between angle brackets.
 NOT_IN_IRI = bytes(range(0x21)) + b'<>"{}|^`\\'
+IN_IRI = f"[^{re.escape(NOT_IN_IRI.decode())}]"
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 _BRACKETED = re.compile(r"<([^<>]+)>", re.DOTALL)
-_IN_IRI = f"[^{re.escape(NOT_IN_IRI.decode())}]"
-_IRI = re.compile(rf"(?!_:){_IN_IRI}+")
-_ABSOLUTE_IRI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:{_IN_IRI}+")
+_IRI = re.compile(rf"(?!_:){IN_IRI}+")
+_ABSOLUTE_IRI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:{IN_IRI}+")
 
 
 def without_brackets(field: str) -> str:

@@ -1,11 +1,11 @@
 """N-Triples → triples of names, at three speeds with one result.
 
 Most blocks of a dump hold nothing but lines of the plain form ``<head> <relation> <tail> .``,
-some with a blank node or a literal: these are cut at their brackets, and pyoxigraph sees only
-the literals. A block with anything else in it (escapes, comments, other spacing) is parsed by
-pyoxigraph as a whole. Where that fails, the block is read line by line, which finds the line
-in fault. Reading line by line is slow, and it alone decides what is accepted: the two faster
-ways give up rather than differ from it.
+some with a blank node or a literal: these are cut at their brackets and quotation marks, and
+pyoxigraph sees only the literals with escapes. A block with anything else in it (comments,
+other spacing) is parsed by pyoxigraph as a whole. Where that fails, the block
+is read line by line, which finds the line in fault. Reading line by line is slow, and it alone
+decides what is accepted: the two faster ways give up rather than differ from it.
 """
 
 from __future__ import annotations
@@ -13,59 +13,59 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
-from pyoxigraph import Triple as QuotedTriple
+from pyoxigraph import NamedNode, RdfFormat, parse
 
 from everalign.errors import InputError
-from everalign.rdf.names import NOT_IN_IRI, Triple, is_iri, shortened
+from everalign.rdf.literals import PLAIN_LITERAL
+from everalign.rdf.names import IN_IRI, NOT_IN_IRI, Triple, shortened
 from everalign.rdf.opening import Block
+from everalign.rdf.reading import Reading
+from everalign.rdf.statements import Statements, sorted_out
+from everalign.rdf.terms import checked_name, name_of, reason_of, refuse_nesting
 
-_PLACE_IN_MESSAGE = re.compile(r"Parser error .*?: ")
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9]+(?= )")
+_ESCAPE = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")
 # <head> <relation> <tail> . and its line end: the characters outside of the three names
 # that are forbidden inside of them.
 _MARKS_PER_LINE = 10
+_NAME = f"<((?!_:){IN_IRI}+)>"
+_LITERAL_LINE = re.compile(rf"^{_NAME}[ \t]{_NAME}[ \t]({PLAIN_LITERAL})[ \t]\.$", re.MULTILINE)
 
 
-class Statements(NamedTuple):
-    """What stands in some lines: triples between entities, and how many have a literal."""
-
-    triples: list[Triple]
-    literals: int
-
-
-def statements_of(block: Block, path: Path) -> Statements:
+def statements_of(block: Block, reading: Reading) -> Statements:
     """What stands in a block of N-Triples."""
-    return _cut(block.text) or _parsed(block.text) or _line_by_line(block, path)
+    return cut(block.text) or _parsed(block.text) or _line_by_line(block, reading)
 
 
-def statements_in_line(
-    line: str, path: Path, number: int
-) -> Iterator[tuple[str, str, str | None]]:
-    """The statement in a line, if there is one; its tail is None where it is a literal."""
+def statements_in_line(line: str, path: Path, number: int) -> Iterator[Triple]:
+    """The statement in a line, if there is one; its tail may be a literal."""
     try:
+        refuse_nesting(line)
         # Lenient, since names are only compared: what N-Triples itself forbids is checked
         # here, and dumps with a stray "%" in an IRI can be read.
         for quad in parse(line, format=RdfFormat.N_TRIPLES, lenient=True):
-            head, relation = _checked_name(quad.subject), _checked_name(quad.predicate)
-            is_literal = isinstance(quad.object, Literal)
-            yield head, relation, None if is_literal else _checked_name(quad.object)
+            yield (
+                checked_name(quad.subject),
+                checked_name(quad.predicate),
+                checked_name(quad.object),
+            )
     except SyntaxError as error:
-        reason = _PLACE_IN_MESSAGE.sub("", error.msg)
-        problem = f"not a line of N-Triples ({reason}): {shortened(line)}"
+        problem = f"not a line of N-Triples ({reason_of(error)}): {shortened(line)}"
         raise InputError(problem, path=path, line=number) from None
     except InputError as error:
         raise InputError(error.problem, path=path, line=number) from None
 
 
-def _cut(text: str) -> Statements | None:
+def cut(text: str) -> Statements | None:
+    """What stands in lines of the plain form, nothing if there are any others."""
     literal_lines: list[str] = []
     if '"' in text:
         lines = text.split("\n")
         literal_lines = [line for line in lines if '"' in line]
         text = "\n".join([line for line in lines if '"' not in line])
+    if "\\" in text:
+        text = _ESCAPE.sub(_unescaped, text)
     if "\\" in text or "<_:" in text:
         return None
     if "\t" in text:
@@ -73,9 +73,15 @@ def _cut(text: str) -> Statements | None:
     triples = _cut_plain_lines(text)
     if triples is None:
         triples = _cut_lines_with_blank_nodes(text)
-    if triples is None or not _are_literal_statements(literal_lines):
-        return None
-    return Statements(triples, len(literal_lines))
+    literals = None if triples is None else _cut_literals(literal_lines)
+    return None if triples is None or literals is None else Statements(triples, literals)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character, unless it may not stand in a name: then the escape stays."""
+    code = int(escape[0][2:], 16)
+    is_name = 0x20 < code < 0xD800 or 0xDFFF < code <= 0x10FFFF
+    return chr(code) if is_name and code not in NOT_IN_IRI else escape[0]
 
 
 def _cut_plain_lines(text: str) -> list[Triple] | None:
@@ -103,51 +109,39 @@ def _cut_lines_with_blank_nodes(text: str) -> list[Triple] | None:
     return triples
 
 
-def _are_literal_statements(lines: list[str]) -> bool:
-    try:
-        quads = list(parse("\n".join(lines), format=RdfFormat.N_TRIPLES))
-    except SyntaxError:
-        return False
-    return len(quads) == len(lines) and all(type(quad.object) is Literal for quad in quads)
+def _cut_literals(lines: list[str]) -> list[Triple] | None:
+    """The literals of lines that each have one, None for any other lines."""
+    literals: list[Triple] = _LITERAL_LINE.findall("\n".join(lines))
+    if len(literals) == len(lines):
+        return literals
+    others = [line for line in lines if not _LITERAL_LINE.match(line)]
+    parsed = _parsed("\n".join(others))
+    if parsed is None or len(parsed.literals) != len(others):
+        return None
+    return literals + parsed.literals
 
 
 def _parsed(text: str) -> Statements | None:
-    triples: list[Triple] = []
-    literals = 0
+    rows: list[Triple] = []
+    if "<<" in text:
+        return None
     try:
         for quad in parse(text, format=RdfFormat.N_TRIPLES):
             head, tail = quad.subject, quad.object
             if type(head) is NamedNode and type(tail) is NamedNode:
-                triples.append((head.value, quad.predicate.value, tail.value))
-            elif type(tail) is Literal:
-                literals += 1
+                rows.append((head.value, quad.predicate.value, tail.value))
             else:
-                triples.append((_name(head), quad.predicate.value, _name(tail)))
+                rows.append((name_of(head), quad.predicate.value, name_of(tail)))
     except (SyntaxError, InputError):
         return None
-    return Statements(triples, literals)
+    return sorted_out(rows)
 
 
-def _line_by_line(block: Block, path: Path) -> Statements:
-    triples: list[Triple] = []
-    literals = 0
+def _line_by_line(block: Block, reading: Reading) -> Statements:
+    rows: list[Triple] = []
     for number, line in block.lines():
-        for head, relation, tail in statements_in_line(line, path, number):
-            if tail is None:
-                literals += 1
-            else:
-                triples.append((head, relation, tail))
-    return Statements(triples, literals)
-
-
-def _name(term: NamedNode | BlankNode | Literal | QuotedTriple) -> str:
-    if isinstance(term, QuotedTriple):
-        raise InputError(f"triples about triples are not supported: {shortened(str(term))}")
-    return str(term) if isinstance(term, BlankNode) else term.value
-
-
-def _checked_name(term: NamedNode | BlankNode | Literal | QuotedTriple) -> str:
-    name = _name(term)
-    if isinstance(term, NamedNode) and not is_iri(name):
-        raise InputError(f"not an IRI: {shortened(str(term))}")
-    return name
+        try:
+            rows += statements_in_line(line, reading.path, number)
+        except InputError as error:
+            reading.fault(error)
+    return sorted_out(rows)

@@ -1,4 +1,4 @@
-"""A file of triples, read from its first line to its last without holding it in memory."""
+"""Files of statements, read from the first line to the last without holding them in memory."""
 
 from __future__ import annotations
 
@@ -7,56 +7,149 @@ from itertools import chain
 from pathlib import Path
 
 from everalign.errors import InputError
-from everalign.rdf import ntriples, tabular
-from everalign.rdf.formats import Format, opened
+from everalign.rdf import documents, nquads, ntriples, parquet, patch, tabular
+from everalign.rdf.choice import Choice, Sieve
+from everalign.rdf.formats import Format, Opened, opened
 from everalign.rdf.names import Triple
-from everalign.rdf.opening import Block
+from everalign.rdf.opening import blocks_of
+from everalign.rdf.reading import Reading, Skipped, Tally
+from everalign.rdf.sources import FileSource, files_of
+from everalign.rdf.statements import Statements
+
+_OF_BLOCK = {
+    Format.TABULAR: tabular.statements_of,
+    Format.N_TRIPLES: ntriples.statements_of,
+    Format.N_QUADS: nquads.statements_of,
+}
 
 
 class TripleReader:
-    """The triples of a file, in its order; the counts are complete when the iteration is.
+    """What files say, in their order; the counts are complete when the iteration is.
 
+    Iterating gives the triples; `statements` gives the literals as well.
+
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as directory:
     ...     file = Path(directory, "left.nt")
     ...     _ = file.write_text('<urn:Ada> <urn:knows> _:b0 .\\n<urn:Ada> <urn:born> "1815" .\\n')
     ...     reader = TripleReader(file)
-    ...     list(reader), reader.triples_read, reader.literals_skipped
+    ...     list(reader), reader.triples_read, reader.literals_read
     ([('urn:Ada', 'urn:knows', '_:b0')], 1, 1)
     """
 
-    def __init__(self, path: str | Path, watch: Callable[[int], None] = lambda _: None) -> None:
-        """`watch` is called now and then with the number of triples read so far."""
-        self.path = Path(path)
+    def __init__(
+        self,
+        source: FileSource,
+        watch: Callable[[int], None] = lambda _: None,
+        *,
+        choice: Choice | None = None,
+        skip_errors: bool = False,
+    ) -> None:
+        """`source` is a file, a pattern such as ``left/*.nt``, or several of both.
+
+        `watch` is called now and then with the number of triples read so far.
+        """
+        self._source = source
         self._watch = watch
-        self.triples_read = 0
-        self.literals_skipped = 0
+        self._choice = choice or Choice()
+        self._skip_errors = skip_errors
+        self._tally = Tally()
+
+    @property
+    def name(self) -> str:
+        """The files as they were named, for people."""
+        source = self._source
+        entries = [source] if isinstance(source, str | Path) else source
+        return ", ".join(Path(entry).name for entry in entries)
+
+    @property
+    def triples_read(self) -> int:
+        """How many triples were given, added and removed."""
+        return self._tally.triples
+
+    @property
+    def literals_read(self) -> int:
+        """How many triples with a literal there were, added and removed."""
+        return self._tally.literals
+
+    literals_skipped = literals_read
+
+    @property
+    def left_out(self) -> int:
+        """How many statements the choice did not want."""
+        return self._tally.left_out
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """The first hundred places that could not be read."""
+        return self._tally.skipped
+
+    @property
+    def skipped_count(self) -> int:
+        """How many places could not be read."""
+        return self._tally.skipped_count
 
     def __iter__(self) -> Iterator[Triple]:
         # A chain of lists hands out triples faster than a generator that yields each of them.
-        return chain.from_iterable(self._triples_by_block())
+        return chain.from_iterable(part.triples for part in self.statements() if not part.removed)
 
-    def _triples_by_block(self) -> Iterator[list[Triple]]:
-        self.triples_read = self.literals_skipped = 0
-        file_format, blocks = opened(self.path)
-        for block in blocks:
-            triples, literals = self._statements_of(block, file_format)
-            self.triples_read += len(triples)
-            self._watch(self.triples_read)
-            self.literals_skipped += literals
-            yield triples
-        if not self.triples_read + self.literals_skipped:
-            raise InputError("has no triples", path=self.path)
+    def statements(self) -> Iterator[Statements]:
+        """Triples and literals, some at a time; a patch has some that it removes."""
+        tally = self._tally = Tally()
+        sieve = Sieve(self._choice)
+        paths = files_of(self._source)
+        patched = False
+        for number, path in enumerate(paths, 1):
+            reading = Reading(path, sieve, self._skip_errors, tally)
+            with opened(path) as file:
+                patched = patched or file.format is Format.RDF_PATCH
+                for part in _statements_of(file, reading):
+                    wanted = self._counted(part, sieve)
+                    yield wanted if len(paths) == 1 else _labelled(wanted, number)
+        if not patched and not tally.anything():
+            raise InputError("has no triples", path=paths[0] if len(paths) == 1 else None)
 
-    def _statements_of(self, block: Block, file_format: Format) -> tuple[list[Triple], int]:
-        if file_format is Format.N_TRIPLES:
-            return ntriples.statements_of(block, self.path)
-        return tabular.triples_of(block, self.path), 0
+    def _counted(self, part: Statements, sieve: Sieve) -> Statements:
+        wanted = sieve.kept(part)
+        tally = self._tally
+        tally.triples += len(wanted.triples)
+        tally.literals += len(wanted.literals)
+        tally.left_out += len(part.triples) + len(part.literals)
+        tally.left_out -= len(wanted.triples) + len(wanted.literals)
+        self._watch(tally.triples)
+        return wanted
 
 
-def read_triples(path: str | Path) -> Iterator[Triple]:
-    """The triples of a file: tab-separated or N-Triples, plain or gzip.
+def _statements_of(file: Opened, reading: Reading) -> Iterator[Statements]:
+    if file.format is Format.PARQUET:
+        return parquet.statements_of(reading)
+    if file.format is Format.RDF_PATCH:
+        return patch.statements_of(blocks_of(file.stream, file.path, reading.on_fault), reading)
+    if file.format not in _OF_BLOCK:
+        return documents.statements_of(file.stream, reading, file.format)
+    of_block = _OF_BLOCK[file.format]
+    blocks = blocks_of(file.stream, file.path, reading.on_fault)
+    return (of_block(block, reading) for block in blocks)
 
+
+def _labelled(part: Statements, number: int) -> Statements:
+    """The same label of a blank node in two files means two things."""
+
+    def renamed(name: str) -> str:
+        return f"_:f{number}.{name[2:]}" if name.startswith("_:") else name
+
+    return Statements(
+        [(renamed(head), relation, renamed(tail)) for head, relation, tail in part.triples],
+        [(renamed(head), attribute, literal) for head, attribute, literal in part.literals],
+        part.removed,
+    )
+
+
+def read_triples(source: FileSource) -> Iterator[Triple]:
+    """The triples of files, in any format that EverAlign reads.
+
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as directory:
     ...     file = Path(directory, "left.tsv")
@@ -64,4 +157,4 @@ def read_triples(path: str | Path) -> Iterator[Triple]:
     ...     list(read_triples(file))
     [('Ada', 'knows', 'Charles')]
     """
-    return iter(TripleReader(path))
+    return iter(TripleReader(source))

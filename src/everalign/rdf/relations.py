@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO, TypeAlias
 
-from everalign.rdf.writing import as_iri
+from everalign.rdf.linkfiles.rows import as_iri
 
 SUB_PROPERTY = "http://www.w3.org/2000/01/rdf-schema#subPropertyOf"
 EQUIVALENT = "http://www.w3.org/2002/07/owl#equivalentProperty"

@@ -8,28 +8,49 @@ from typing import NoReturn
 
 from everalign.errors import InputError
 from everalign.rdf.formats import looks_like_statement
+from everalign.rdf.literals import with_literals
 from everalign.rdf.names import Triple, shortened, without_brackets
 from everalign.rdf.opening import Block
+from everalign.rdf.reading import Reading
+from everalign.rdf.statements import Statements
 
 _NAME_IT_NT = "looks like N-Triples, whose file name should end in .nt"
 _STATEMENT_END = re.compile(r"<[^<>]*>\s*\.")
 
 
-def triples_of(block: Block, path: Path) -> list[Triple]:
-    """The triples of a block whose lines are ``head<TAB>relation<TAB>tail``."""
-    triples = []
+def statements_of(block: Block, reading: Reading) -> Statements:
+    """What stands in a block whose lines are ``head<TAB>relation<TAB>tail``.
+
+    A tail in quotation marks, written as a literal of N-Triples, is a literal.
+    """
+    rows = _rows_of(block, reading)
+    if '"' not in block.text:
+        return Statements(rows, [])
+    return with_literals(rows)
+
+
+def _rows_of(block: Block, reading: Reading) -> list[Triple]:
+    rows = []
     bracketed = "<" in block.text
     for number, line in block.lines():
         fields = line.split("\t")
-        if len(fields) != 3 or "" in fields:
+        if bracketed or len(fields) != 3 or "" in fields:
             if is_blank(line):
                 continue
-            refuse_fields(fields, ("head", "relation", "tail"), path, number)
-        if bracketed:
-            fields = names_of(fields, path, number)
+            try:
+                fields = _checked(fields, reading.path, number)
+            except InputError as error:
+                reading.fault(error)
+                continue
         head, relation, tail = fields
-        triples.append((head, relation, tail))
-    return triples
+        rows.append((head, relation, tail))
+    return rows
+
+
+def _checked(fields: list[str], path: Path, number: int) -> list[str]:
+    if len(fields) != 3 or "" in fields:
+        refuse_fields(fields, ("head", "relation", "tail"), path, number)
+    return names_of(fields, path, number)
 
 
 def is_blank(line: str) -> bool:

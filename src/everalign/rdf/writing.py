@@ -1,21 +1,40 @@
-"""Links → bytes that :func:`~everalign.rdf.read_links` reads back."""
+"""Links → bytes that :func:`~everalign.rdf.read_link_file` reads back: the formats by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import IO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import IO, TypeAlias
 
-from everalign.errors import ConfigError, InputError
-from everalign.rdf.links import SAME_AS
-from everalign.rdf.names import is_absolute_iri, shortened, without_brackets
+from everalign.errors import ConfigError
+from everalign.rdf.linkfiles.alignment import write_alignment
+from everalign.rdf.linkfiles.rows import LinkRow, Style
+from everalign.rdf.linkfiles.statements import write_nt, write_turtle
+from everalign.rdf.linkfiles.tables import write_jsonl, write_parquet, write_tsv
+
+Writer: TypeAlias = Callable[[Sequence[LinkRow], Style], Iterable[bytes]]
+Writable: TypeAlias = tuple[str, str, float] | LinkRow
+
+WRITERS: Mapping[str, Writer] = {
+    "tsv": write_tsv,
+    "nt": write_nt,
+    "ttl": write_turtle,
+    "jsonl": write_jsonl,
+    "alignment": write_alignment,
+    "parquet": write_parquet,
+}
+ANNOTATED = ("nt", "ttl")
 
 
 def write_links(
-    links: Iterable[tuple[str, str, float]], stream: IO[bytes], format: str = "tsv"
+    links: Iterable[Writable],
+    stream: IO[bytes],
+    format: str = "tsv",
+    style: Style | None = None,
 ) -> None:
-    """Write links as ``tsv`` (left, right, score) or as ``nt`` (``owl:sameAs``).
+    """Write links, each with its score, in one of the formats of `WRITERS`.
 
-    Where one of the links cannot be written, nothing is.
+    Where one of the links cannot be written, nothing is. SSSOM needs to know more of each link:
+    see :func:`~everalign.rdf.linkfiles.write_sssom`.
 
     >>> from io import BytesIO
     >>> stream = BytesIO()
@@ -23,32 +42,11 @@ def write_links(
     >>> stream.getvalue()
     b'Ada\\tQ7259\\t0.93\\n'
     """
-    if format not in _LINE_BY_FORMAT:
-        known = " and ".join(_LINE_BY_FORMAT)
+    style = style or Style()
+    if format not in WRITERS:
+        known = ", ".join(WRITERS)
         raise ConfigError(f"links cannot be written as {format!r}; the formats are {known}")
-    line = _LINE_BY_FORMAT[format]
-    stream.writelines([line(*link).encode() for link in links])
-
-
-def _tsv_line(left: str, right: str, score: float) -> str:
-    return f"{_cell(left)}\t{_cell(right)}\t{float(score)!r}\n"
-
-
-def _cell(name: str) -> str:
-    breaks_line = not name or "\t" in name or "\n" in name or name.startswith("\ufeff")
-    if breaks_line or without_brackets(name) != name:
-        raise InputError(f"{shortened(name)} cannot stand in a tab-separated file")
-    return name
-
-
-def _nt_line(left: str, right: str, _score: float) -> str:
-    return f"<{as_iri(left)}> <{SAME_AS}> <{as_iri(right)}> .\n"
-
-
-def as_iri(name: str) -> str:
-    if not is_absolute_iri(name):
-        raise InputError(f"{shortened(name)} is not an absolute IRI, so N-Triples cannot hold it")
-    return name
-
-
-_LINE_BY_FORMAT = {"tsv": _tsv_line, "nt": _nt_line}
+    if style.annotate and format not in ANNOTATED:
+        raise ConfigError(f"{format} has no annotations: they are for {' and '.join(ANNOTATED)}")
+    rows = [LinkRow(*link) for link in links]
+    stream.writelines(list(WRITERS[format](rows, style)))

@@ -28,6 +28,7 @@ class DeltaRow(NamedTuple):
     counts: dict[str, int]
     files: dict[str, str]
     full: bool
+    asks_method: bool
 
 
 class Catalogue:
@@ -75,6 +76,15 @@ class Catalogue:
         """
         return self._database.column(sql, *roll, self.horizon)
 
+    def count_names(self, roll: Roll, version: int) -> int:
+        """How many names of one side and sort were known at a version."""
+        sql = """
+            SELECT count(*) FROM name WHERE side = ? AND sort = ?
+            AND delta <= (SELECT max(number) FROM delta WHERE version <= ?)
+        """
+        count: int = self._database.value(sql, *roll, version)
+        return count
+
     def names_of_delta(self, roll: Roll, delta: int) -> list[str]:
         """The names of one side and sort that a delta brought."""
         sql = "SELECT text FROM name WHERE side = ? AND sort = ? AND delta = ? ORDER BY id"
@@ -119,9 +129,18 @@ class Catalogue:
         counts, checksums = json.dumps(dict(delta.counts)), json.dumps(files)
         with self._database.transaction() as connection:
             connection.execute(
-                """INSERT INTO delta (number, digest, source, counts, files, is_full)
-                VALUES (?, ?, ?, ?, ?, ?)""",
-                (number, delta.digest, delta.source, counts, checksums, delta.full),
+                """INSERT INTO delta
+                (number, digest, source, counts, files, is_full, asks_method)
+                VALUES (?, ?, ?, ?, ?, ?, ?)""",
+                (
+                    number,
+                    delta.digest,
+                    delta.source,
+                    counts,
+                    checksums,
+                    delta.full,
+                    delta.asks_method,
+                ),
             )
             for roll, names in delta.new_names.items():
                 _add_names(connection, roll, names, number)
@@ -161,14 +180,23 @@ class Catalogue:
 
     def _deltas(self, condition: str, *values: int) -> list[DeltaRow]:
         is_full = "is_full" if self._database.format > 1 else "0"
+        asks_method = "asks_method" if self._database.format > 2 else "1"
         sql = f"""
-            SELECT number, digest, source, counts, files, {is_full} FROM delta
+            SELECT number, digest, source, counts, files, {is_full}, {asks_method} FROM delta
             WHERE {condition} ORDER BY number
         """
         rows = self._database.rows(sql, *values)
         return [
-            DeltaRow(number, digest, source, json.loads(counts), json.loads(files), bool(full))
-            for number, digest, source, counts, files, full in rows
+            DeltaRow(
+                number,
+                digest,
+                source,
+                json.loads(counts),
+                json.loads(files),
+                bool(full),
+                bool(asks),
+            )
+            for number, digest, source, counts, files, full, asks in rows
         ]
 
 

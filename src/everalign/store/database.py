@@ -93,7 +93,8 @@ class Database:
             return
         with self.transaction() as connection:
             for older in range(self.format, FORMAT):
-                connection.execute(MIGRATIONS[older])
+                for statement in MIGRATIONS[older]:
+                    connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def rows(self, sql: str, *values: Any) -> list[Any]:

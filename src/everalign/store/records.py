@@ -12,7 +12,7 @@ import numpy as np
 from everalign.store.arrays import Array
 
 Side: TypeAlias = Literal["left", "right"]
-Sort: TypeAlias = Literal["entity", "relation"]
+Sort: TypeAlias = Literal["entity", "relation", "attribute", "literal"]
 Roll: TypeAlias = tuple[Side, Sort]
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
@@ -24,8 +24,9 @@ Value = TypeVar("Value")
 class Delta:
     """What one update brings: arrays of ids, and the names that no earlier delta had.
 
-    `source` and `counts` are for people; `full` asks to look at everything again. A delta read
-    from the store reads its arrays and names from the disk when they are asked for.
+    `source` and `counts` are for people; `full` asks to look at everything again. Where
+    `asks_method` is false, people have spoken and no method has to work. A delta read from the
+    store reads its arrays and names from the disk when they are asked for.
     """
 
     digest: str
@@ -34,14 +35,12 @@ class Delta:
     new_names: Mapping[Roll, Sequence[str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     full: bool = False
+    asks_method: bool = True
 
 
 @dataclass(frozen=True)
 class Version:
-    """One version of the alignment: when it was made, from which delta, and facts about it.
-
-    A version without a delta comes from a person's word alone.
-    """
+    """One version of the alignment: when it was made, from which delta, and facts about it."""
 
     number: int
     made_at: str

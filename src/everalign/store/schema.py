@@ -7,7 +7,18 @@ been applied. Triggers hold whoever opens the database by hand to the same promi
 from __future__ import annotations
 
 APPLICATION_ID = 0x4576416C
-FORMAT = 2
+FORMAT = 3
+
+_NAMES = """
+CREATE TABLE name (
+    side TEXT NOT NULL CHECK (side IN ('left', 'right')),
+    sort TEXT NOT NULL CHECK (sort IN ('entity', 'relation', 'attribute', 'literal')),
+    id INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    delta INTEGER NOT NULL REFERENCES delta(number),
+    PRIMARY KEY (side, sort, id)
+) WITHOUT ROWID
+"""
 
 _TABLES = """
 CREATE TABLE setting (
@@ -30,18 +41,10 @@ CREATE TABLE delta (
     counts TEXT NOT NULL,      -- JSON
     files TEXT NOT NULL,       -- JSON: array name -> SHA-256, in deltas/<number>
     version INTEGER UNIQUE REFERENCES version(number),  -- NULL while it is pending
-    is_full INTEGER NOT NULL DEFAULT 0                  -- 1: everything is looked at again
+    is_full INTEGER NOT NULL DEFAULT 0,                 -- 1: everything is looked at again
+    asks_method INTEGER NOT NULL DEFAULT 1              -- 0: people alone have spoken
 );
 CREATE UNIQUE INDEX at_most_one_pending ON delta (version IS NULL) WHERE version IS NULL;
-
-CREATE TABLE name (
-    side TEXT NOT NULL CHECK (side IN ('left', 'right')),
-    sort TEXT NOT NULL CHECK (sort IN ('entity', 'relation')),
-    id INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    delta INTEGER NOT NULL REFERENCES delta(number),
-    PRIMARY KEY (side, sort, id)
-) WITHOUT ROWID;
 
 CREATE TABLE event (
     number INTEGER PRIMARY KEY,
@@ -60,9 +63,6 @@ CREATE INDEX event_of_left ON event (left_id);
 CREATE INDEX event_of_right ON event (right_id);
 """
 
-# What leads from a format to the next one, for states that an earlier release has made.
-MIGRATIONS = {1: "ALTER TABLE delta ADD COLUMN is_full INTEGER NOT NULL DEFAULT 0"}
-
 _PROMISE = """
 CREATE TRIGGER {table}_{action} BEFORE {action} ON {table} {condition}
 BEGIN SELECT RAISE(ABORT, 'rows of {table} are kept as they are'); END;
@@ -74,14 +74,35 @@ _KEPT = [
     ("delta", "UPDATE", "WHEN old.version IS NOT NULL"),
 ]
 
+
+def _promises(*tables: str) -> list[str]:
+    return [
+        _PROMISE.format(table=table, action=action, condition=condition)
+        for table, action, condition in _KEPT
+        if table in tables
+    ]
+
+
 SCHEMA = "\n".join(
     [
         _TABLES,
-        *(
-            _PROMISE.format(table=table, action=action, condition=condition)
-            for table, action, condition in _KEPT
-        ),
+        f"{_NAMES};",
+        *_promises("version", "delta", "name", "event"),
         f"PRAGMA application_id = {APPLICATION_ID};",
         f"PRAGMA user_version = {FORMAT};",
     ]
 )
+
+# What leads from a format to the next one, for states that an earlier release has made.
+MIGRATIONS: dict[int, list[str]] = {
+    1: ["ALTER TABLE delta ADD COLUMN is_full INTEGER NOT NULL DEFAULT 0"],
+    2: [
+        "ALTER TABLE delta ADD COLUMN asks_method INTEGER NOT NULL DEFAULT 1",
+        # SQLite cannot change what a column may hold: the names move to a table that can.
+        "ALTER TABLE name RENAME TO old_name",
+        _NAMES,
+        "INSERT INTO name SELECT * FROM old_name",
+        "DROP TABLE old_name",
+        *_promises("name"),
+    ],
+}

@@ -23,12 +23,9 @@ from everalign.store.catalogue import Catalogue, DeltaRow
 from everalign.store.layout import Layout
 from everalign.store.records import Delta, Json, Lazy, Roll, Side, Sort, Version
 
-_ROLLS: tuple[Roll, ...] = (
-    ("left", "entity"),
-    ("left", "relation"),
-    ("right", "entity"),
-    ("right", "relation"),
-)
+_SIDES: tuple[Side, ...] = ("left", "right")
+_SORTS: tuple[Sort, ...] = ("entity", "relation", "attribute", "literal")
+_ROLLS: tuple[Roll, ...] = tuple((side, sort) for side in _SIDES for sort in _SORTS)
 
 
 class Store:
@@ -111,6 +108,10 @@ class Store:
     def names(self, side: Side, sort: Sort) -> list[str]:
         """All names of one side and sort; the position of a name is its id."""
         return self._catalogue.names((side, sort))
+
+    def count_names(self, side: Side, sort: Sort, version: int) -> int:
+        """How many names of one side and sort were known at a version."""
+        return self._catalogue.count_names((side, sort), version)
 
     def journal(self, delta: Delta) -> None:
         """Write down a delta. From here on it is not lost, whatever happens to its update."""
@@ -207,7 +208,8 @@ class Store:
 
     def _keep_view(self, events: list[Event]) -> dict[str, str] | None:
         # A person's word changes a link or two: not worth a copy of all the others.
-        if self._catalogue.pending() is None:
+        pending = self._catalogue.pending()
+        if pending is None or not pending.asks_method:
             return None
         view = fold(events, self.links())
         return write_folder(self._layout.view(self.next_version()), views.to_arrays(view))
@@ -220,6 +222,7 @@ class Store:
             Lazy(_ROLLS, partial(self._catalogue.names_of_delta, delta=row.number)),
             row.counts,
             row.full,
+            row.asks_method,
         )
 
     def _discard_leftovers(self) -> None:

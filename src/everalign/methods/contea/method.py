@@ -35,12 +35,14 @@ class ContEA:
         self.seed = seed
         self.updates = 0
         self._united: tuple[tuple[Graph, Graph], UnionGraph] | None = None
+        self._notes: tuple[str, ...] = ()
 
     def fit(self, problem: Problem, progress: Progress) -> None:
         s, chance = self.settings, Chance(self.seed, self.updates)
         graph = self._union(problem)
         self._sizes = Sizes.of(problem)
         self.encoder = self._new_encoder(chance)
+        self._start(problem, np.arange(graph.nodes, dtype=np.int32))
         seeds, valid = seeds_and_validation(problem, chance.numpy)
         schedule = Schedule(s.max_epochs, s.validate_every, s.patience)
         stage = Training(self.encoder, graph, seeds, s, chance)
@@ -55,7 +57,8 @@ class ContEA:
 
     def update(self, problem: Problem, progress: Progress) -> None:
         self.updates += 1
-        if self.settings.retrain:
+        self._notes = self._reasons_to_retrain(problem)
+        if self.settings.retrain or self._notes:
             self.fit(problem, progress)
             return
         s, chance = self.settings, Chance(self.seed, self.updates)
@@ -74,9 +77,10 @@ class ContEA:
 
     def candidates(self, problem: Problem, progress: Progress) -> Candidates:
         vectors = self.vectors(problem)
-        return nearest_pairs(
+        found = nearest_pairs(
             problem, vectors, neighbours=self.settings.neighbours, progress=progress
         )
+        return replace(found, notes=self._notes)
 
     def vectors(self, problem: Problem) -> NDArray[np.float32]:
         """The vectors of all nodes of the union graph."""
@@ -111,7 +115,22 @@ class ContEA:
         values = {name: value.numpy() for name, value in learned.state_dict().items()}
         known = take_over(self.encoder, values, before, self._sizes)
         inductive_start(graph, self.encoder.entity.detach().numpy(), known)
-        return np.flatnonzero(~known).astype(np.int32)
+        new = np.flatnonzero(~known).astype(np.int32)
+        self._start(problem, new)
+        return new
+
+    def _start(self, problem: Problem, new: IntArray) -> None:
+        """Where new nodes start, if something better than chance and neighbours is known."""
+
+    def _reasons_to_retrain(self, problem: Problem) -> tuple[str, ...]:
+        """What fine-tuning cannot unlearn: links that were trusted, or a good part of a graph."""
+        told = []
+        if problem.lost_links:
+            told.append(f"trained anew: {problem.lost_links} links are not trusted any more")
+        triples = len(problem.left.triples) + len(problem.right.triples)
+        if problem.lost_triples > self.settings.unlearnable * (triples + problem.lost_triples):
+            told.append(f"trained anew: {problem.lost_triples} triples were removed")
+        return tuple(told)
 
     def _union(self, problem: Problem) -> UnionGraph:
         """The union graph of the problem, made once for fitting and searching."""

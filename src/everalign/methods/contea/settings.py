@@ -24,7 +24,8 @@ class ContEASettings:
     `replay = false` as well (without trusted links and replay), or `retrain = true`.
 
     `bootstrap` is the share of the links found after training that a second, shorter round of
-    training takes for seeds; the paper has no such round (`bootstrap = 0`).
+    training takes for seeds; the paper has no such round (`bootstrap = 0`). Where more than the
+    share `unlearnable` of the triples is removed, an update trains anew.
     """
 
     dim: int = 100
@@ -43,6 +44,7 @@ class ContEASettings:
     bootstrap_epochs: int = 6
 
     retrain: bool = False
+    unlearnable: float = 0.05
     replay: bool = True
     trusted: int = 500
     trusted_weight: float = 0.1
@@ -59,5 +61,6 @@ class ContEASettings:
                 raise ConfigError(f"contea: {name!r} must be at least 1")
         if not 0 <= self.dropout < 1:
             raise ConfigError("contea: 'dropout' must be at least 0 and less than 1")
-        if not 0 <= self.bootstrap <= 1:
-            raise ConfigError("contea: 'bootstrap' must be between 0 and 1")
+        for name in ("bootstrap", "unlearnable"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"contea: {name!r} must be between 0 and 1")

@@ -1,0 +1,49 @@
+"""The tutorial does what it says, on the real data, command after command."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data" / "dbp15k"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_the_tutorial_runs(tmp_path: Path) -> None:
+    if not DATA.is_dir():
+        pytest.skip("DBP15K is not there: it belongs into ../shared/data/dbp15k")
+    blocks = BLOCK.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    commands = [line for kind, block in blocks if kind == "sh" for line in block.splitlines()]
+    (patch,) = [block for kind, block in blocks if kind == "text" and block.startswith("TX")]
+    (tmp_path / "week-2.rdfp").write_text(patch, encoding="utf-8")
+    assert len(commands) == 10
+    said = {command: run(command, tmp_path) for command in commands}
+    assert float(said[commands[2]].split()[-6]) > 0.95  # recall
+    assert "name in the IRI" in said[commands[3]]
+    assert "facts of its entities were removed" not in said[commands[5]]
+    links = (tmp_path / "links.sssom.tsv").read_text(encoding="utf-8")
+    assert "frdbr:Saint-Joseph-de-Coleraine" in links
+    feed = (tmp_path / "links-since-0.rdfp").read_text(encoding="utf-8")
+    assert feed.startswith("H id ")
+
+
+def run(command: str, directory: Path) -> str:
+    """What a command prints; it has to end well."""
+    words = [word.replace("../shared/data/dbp15k", str(DATA)) for word in shlex.split(command)]
+    assert words[0] == "everalign"
+    done = subprocess.run(
+        [sys.executable, "-m", "everalign", *words[1:]],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

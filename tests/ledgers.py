@@ -1,0 +1,35 @@
+"""States made of events that a test chooses, without any method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from everalign import Aligner, Config
+from everalign.ledger import Event, Kind
+from everalign.store import Delta, Store, digest_of
+
+# What happened to a pair: kind, left, right, score.
+Step = tuple[Kind, int, int, float]
+LEFT = [f"http://left.org/{number}" for number in range(5)]
+RIGHT = [f"http://right.org/{number}" for number in range(5)]
+
+
+def aligner_of(
+    state: Path,
+    versions: Sequence[Sequence[Step]],
+    method: str = "evidence",
+    names: tuple[Sequence[str], Sequence[str]] = (LEFT, RIGHT),
+) -> Aligner:
+    """An alignment with these events, one list for each version."""
+    arrays = {"left_triples": np.array([[0, 0, 1]])}
+    rolls = {("left", "entity"): names[0], ("right", "entity"): names[1]}
+    settings = {"config": Config(method=method).to_toml(), "made_by": "0.1.0"}
+    with Store.create(state, settings) as store:
+        store.journal(Delta(digest_of(arrays), "made up", arrays, rolls))  # type: ignore[arg-type]
+        for number, steps in enumerate(versions):
+            events = [Event(number, *step, f"as said in version {number}") for step in steps]
+            store.commit({}, events, info={})
+    return Aligner.open(state)

@@ -1,0 +1,90 @@
+"""Names alone, name vectors, and both together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.literals.graphs import texts
+
+from everalign.config import Config
+from everalign.errors import ConfigError
+from everalign.graph import Graph
+from everalign.literals import ValueMatches
+from everalign.methods import Problem, make_method
+from everalign.progress import silent
+
+NO_LINKS = np.empty((0, 2), dtype=np.int32)
+LEFT = Graph.of([(0, 0, 1), (1, 0, 2), (2, 0, 3)])
+RIGHT = Graph.of([(0, 0, 1), (1, 0, 2), (2, 0, 3)])
+
+
+def problem(left: tuple[str, ...], right: tuple[str, ...]) -> Problem:
+    plain = Problem(LEFT, RIGHT, NO_LINKS, NO_LINKS)
+    return replace(plain, left_values=texts(*left), right_values=texts(*right))
+
+
+def links(given: Problem, method: str = "names", **settings: object) -> set[tuple[int, int]]:
+    made = make_method(Config(method=method, settings=settings))
+    made.fit(given, silent)
+    return set(made.candidates(given, silent).pairs())
+
+
+def test_each_others_best_names_are_linked() -> None:
+    given = problem(("Londres", "Sergueï Choïgou", "Paris"), ("Paris", "London", "Sergey Shoygu"))
+    assert links(given) == {(0, 1), (1, 2), (2, 0)}
+
+
+def test_entities_of_one_name_are_left_alone() -> None:
+    assert links(problem(("Paris", "Berlin"), ("Paris", "Paris ", "Berlin"))) == {(1, 2)}
+
+
+def test_trusted_entities_are_no_candidates() -> None:
+    given = replace(
+        problem(("Paris",), ("Paris", "Pari")), seeds=np.array([[1, 0]], dtype=np.int32)
+    )
+    assert links(given) == {(0, 1)}
+
+
+def test_translations_are_used(tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text("Allemagne\tGermany\n")
+    given = problem(("Allemagne", "Italie"), ("Germany", "Italy"))
+    assert (0, 0) not in links(given)
+    assert links(given, translations=str(path)) == {(0, 0), (1, 1)}
+
+
+def test_unknown_settings_are_told() -> None:
+    with pytest.raises(ConfigError, match="contea-names: unknown setting 'dimm'"):
+        make_method(Config(method="contea-names", settings={"dimm": 3}))
+
+
+def test_name_vectors_have_length_one_and_like_names_are_near() -> None:
+    from everalign.methods.naming.settings import NameSettings
+    from everalign.methods.naming.vectors import vectors_of_names
+
+    given = problem(("Primal Scream", "Uruguay"), ("Uruguay", "Primal Screams", "Zanzibar"))
+    vectors = vectors_of_names(given, NameSettings(), 6)
+    assert vectors.shape == (8, 6)
+    lengths = np.linalg.norm(vectors, axis=1)
+    np.testing.assert_allclose(lengths[[0, 1, 4, 5, 6]], 1, atol=1e-5)
+    assert lengths[[2, 3, 7]].tolist() == [0, 0, 0]
+    assert (vectors[:2] @ vectors[4:7].T).argmax(axis=1).tolist() == [1, 0]
+
+
+def test_the_union_needs_a_choice_from_either_side() -> None:
+    pytest.importorskip("torch")
+    from everalign.methods.naming.names import Choices
+    from everalign.methods.naming.union import united
+
+    def choices(*rows: tuple[int, int, float, bool, bool]) -> Choices:
+        left, right, score, there, back = zip(*rows, strict=True)
+        return Choices(ValueMatches.of(left, right, score), np.array(there), np.array(back))
+
+    names = choices((0, 0, 0.9, True, False), (1, 1, 0.8, True, True), (2, 3, 0.4, True, False))
+    vectors = choices((0, 0, 0.1, False, True), (1, 2, 0.3, True, True), (2, 2, 0.2, True, False))
+    found = united(names, vectors)
+    # (0, 0): one way by name, the other by vector. 1 is disputed; the more alike pair wins.
+    assert set(found.pairs()) == {(0, 0), (1, 1)}

@@ -1,0 +1,147 @@
+"""Random lives of an alignment: whatever comes, its links hold, and its journal tells it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import toy
+
+from everalign import Aligner, Change, Config
+from everalign.errors import SeedError, StateError
+from everalign.flow import apply_pending
+from everalign.methods import METHODS
+from everalign.progress import silent
+from everalign.store import Store
+
+LEFTS, RIGHTS = "abcdef", "ABCDEF"
+SEEDS = [("a", "A"), ("b", "B")]
+WORDS = ("seeds", "valid", "confirm", "reject", "withdraw")
+
+
+@pytest.fixture(autouse=True)
+def _toy_method() -> Iterator[None]:
+    toy.register_toy()
+    yield
+    del METHODS["toy"]
+
+
+def triples(names: str) -> st.SearchStrategy[Any]:
+    tails = st.sampled_from([*names, '"one"', '"two"@en'])
+    row = st.tuples(st.sampled_from(names), st.sampled_from(["r", "s"]), tails)
+    return st.lists(row, min_size=1, max_size=4)
+
+
+pairs = st.lists(
+    st.tuples(st.sampled_from(LEFTS), st.sampled_from(RIGHTS)), min_size=1, max_size=2
+)
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "left": triples(LEFTS),
+        "right": triples(RIGHTS),
+        "remove_left": triples(LEFTS),
+        "remove_right": triples(RIGHTS),
+        "drop_left": st.lists(st.sampled_from(LEFTS), max_size=1),
+        **dict.fromkeys(WORDS, pairs),
+    },
+)
+steps = st.one_of(
+    changes,
+    changes,
+    st.integers(0, 5),  # revert to this version
+    st.tuples(st.sampled_from(["confirm", "reject", "withdraw"]), pairs),
+)
+
+
+class Life:
+    """An alignment, and what it must be like by plain sets."""
+
+    def __init__(self, state: Path) -> None:
+        # Every name is known from the start, so that any of them may be spoken of.
+        left = [("a", "r", name) for name in LEFTS]
+        right = [("A", "r", name) for name in RIGHTS]
+        config = Config(method="toy")
+        self.aligner = Aligner.create(state, left, right, SEEDS, config=config)
+        self.facts = [(set(left), set(right))]
+
+    def step(self, step: Any) -> None:
+        before = len(self.facts)
+        try:
+            if isinstance(step, int):
+                self.aligner.revert(step)
+                now = self.facts[step] if step < before else self.facts[-1]
+            elif isinstance(step, tuple):
+                getattr(self.aligner, step[0])(step[1])
+                now = self.facts[-1]
+            else:
+                self.aligner.update(change=Change(**step), again=True)
+                now = self._changed(step)
+        except (SeedError, StateError):
+            return  # nothing has changed then
+        version = self.aligner.status().version
+        if version == before:
+            self.facts.append(now)
+        else:
+            assert now == self.facts[-1]
+
+    def _changed(self, step: dict[str, Any]) -> tuple[set[Any], set[Any]]:
+        sides = []
+        for side, facts in zip(("left", "right"), self.facts[-1], strict=True):
+            gone = set(step.get(f"remove_{side}", ()))
+            dropped = set(step.get(f"drop_{side}", ()))
+            kept = {
+                fact for fact in facts - gone if fact[0] not in dropped and fact[2] not in dropped
+            }
+            sides.append(kept | set(step.get(side, ())))
+        return sides[0], sides[1]
+
+    def check(self) -> None:
+        status, links = self.aligner.status(), self.aligner.links()
+        lefts, rights = [link.left for link in links], [link.right for link in links]
+        assert len(set(lefts)) == len(lefts)
+        assert len(set(rights)) == len(rights)
+        for names, facts in zip((lefts, rights), self.facts[-1], strict=True):
+            there = {fact[0] for fact in facts}
+            there |= {fact[2] for fact in facts if not fact[2].startswith('"')}
+            assert set(names) <= there
+        counted = [sum(not fact[2].startswith('"') for fact in side) for side in self.facts[-1]]
+        assert [status.left_triples, status.right_triples] == counted
+        with Store.open(self.aligner.state, write=False) as store:
+            view = store.links()
+            assert not view.rejected & view.links.keys()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(steps, min_size=1, max_size=8))
+def test_links_hold_through_every_change_and_the_journal_tells_it_again(life: list[Any]) -> None:
+    with TemporaryDirectory() as directory:
+        lived = Life(Path(directory, "state"))
+        for step in life:
+            lived.step(step)
+            lived.check()
+        replay(lived.aligner.state, Path(directory, "again"))
+        with (
+            Store.open(lived.aligner.state, write=False) as one,
+            Store.open(Path(directory, "again"), write=False) as two,
+        ):
+            assert one.events() == two.events()
+            assert one.links() == two.links()
+            assert [v.delta for v in one.versions()] == [v.delta for v in two.versions()]
+        assert Aligner.open(Path(directory, "again")).links() == lived.aligner.links()
+
+
+def replay(state: Path, again: Path) -> None:
+    """Apply the journal of one state to a new one."""
+    with (
+        Store.open(state, write=False) as old,
+        Store.create(again, old.settings()) as new,
+    ):
+        for delta in old.deltas():
+            new.journal(delta)
+            apply_pending(new, silent)

@@ -1,0 +1,112 @@
+"""Files of links that are not as they should be, and what is said about them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.rdf.conftest import Write
+
+from everalign.errors import InputError
+from everalign.rdf import read_link_file
+from everalign.rdf.links import LinkLine
+
+SAME_AS = "<http://www.w3.org/2002/07/owl#sameAs>"
+SPACE = "http://knowledgeweb.semanticweb.org/heterogeneity/alignment#"
+ALIGN = (
+    f'<rdf:RDF xmlns="{SPACE}"\n'
+    ' xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><Alignment>\n'
+)
+END = "</Alignment></rdf:RDF>\n"
+BOMB = (
+    '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">\n<!ENTITY b "&a;&a;&a;&a;">]>\n'
+    f'<r xmlns="{SPACE}">&b;</r>\n'
+)
+
+
+def cell(left: str, right: str, relation: str = "=") -> str:
+    return (
+        f'<map><Cell><entity1 rdf:resource="{left}"/><entity2 rdf:resource="{right}"/>\n'
+        f"<measure>1.0</measure><relation>{relation}</relation></Cell></map>\n"
+    )
+
+
+def test_alignments_of_others_are_read(write: Write) -> None:
+    path = write("reference.rdf", ALIGN + cell("urn:a", "urn:b") + cell("urn:c", "urn:d") + END)
+    assert read_link_file(path) == [LinkLine("urn:a", "urn:b", 3), LinkLine("urn:c", "urn:d", 5)]
+
+
+def test_turtle_of_others_is_read(write: Write) -> None:
+    text = (
+        "PREFIX owl: <http://www.w3.org/2002/07/owl#> # links\n"
+        "<urn:a> owl:sameAs <urn:b>, <urn:c> .\n_:x owl:sameAs <urn:y> .\n"
+    )
+    found = [(link.left, link.right) for link in read_link_file(write("links.ttl", text))]
+    assert found == [("urn:a", "urn:b"), ("urn:a", "urn:c"), ("_:x", "urn:y")]
+
+
+def test_a_link_that_stands_there_twice_is_one_link(write: Write) -> None:
+    line = '{"left": "a", "right": "b"}\n'
+    assert read_link_file(write("links.jsonl", line * 2 + "\n")) == [LinkLine("a", "b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "problem"),
+    [
+        ("l.jsonl", '{"left": "a", "right": "b"}\nnone\n', 2, "not a line of JSON"),
+        ("l.jsonl", '["a", "b"]\n', 1, "expected an object with left and right"),
+        ("l.jsonl", '{"left": "a"}\n', 1, "expected a name as 'right', found nothing"),
+        ("l.jsonl", '{"left": "a", "right": 3}\n', 1, "expected a name as 'right', found '3'"),
+        ("l.jsonl", "[" * 100_000, 1, "not a line of JSON"),
+        ("l.nt", f"<urn:a> {SAME_AS} <urn:b> .\n<urn:a> <urn:b>\n", 2, "not N-Triples"),
+        ("l.nt", f'<urn:a> {SAME_AS} "b" .\n', 1, "expected a link between entities"),
+        ("l.nt", "<urn:a> <urn:near> <urn:b> .\n", 1, "owl:sameAs, found 'urn:near'"),
+        ("l.nt", f"<urn:a b> {SAME_AS} <urn:b> .\n", 1, "not an IRI: '<urn:a b>'"),
+        ("l.ttl", f"<urn:a> {SAME_AS} <urn:b> .\n<urn:a> ex:p <urn:b> .\n", 2, "not Turtle"),
+        (
+            "l.rdf",
+            ALIGN + cell("urn:a", "urn:b", "&lt;"),
+            4,
+            "expected the relation '=', found '<'",
+        ),
+        ("l.rdf", ALIGN + "<map><Cell></Cell></map>" + END, 3, "no entity1"),
+        ("l.rdf", ALIGN + "</Alignment>", 4, "not well-formed XML"),
+        ("l.rdf", f"<rdf xmlns='{SPACE}'/>", None, "has no Alignment in it"),
+        ("l.xml", BOMB, 1, "declares the entity 'a'"),
+        ("l.rdf", ALIGN + END, None, "has no links"),
+        ("l.parquet", b"PAR1 and no more", None, "is no Parquet file that can be read"),
+        ("l.sssom.tsv", "subject_id\tobject_id\n", 1, "has no column predicate_id"),
+    ],
+)
+def test_what_is_no_file_of_links_is_refused(
+    write: Write, name: str, content: str | bytes, line: int | None, problem: str
+) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    path = write(name, content)
+    with pytest.raises(InputError) as caught:
+        read_link_file(path)
+    assert problem in caught.value.problem
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["l.nt", "l.ttl", "l.rdf", "l.jsonl", "l.parquet", "l.tsv"])
+def test_a_missing_file_is_told(write: Write, name: str) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    with pytest.raises(InputError, match="does not exist"):
+        read_link_file(write("other", "").with_name(name))
+
+
+def test_parquet_needs_its_columns(write: Write) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    path = write("links.parquet", b"")
+    arrow.parquet.write_table(arrow.table({"left": ["a"], "other": ["b"]}), path)
+    with pytest.raises(InputError, match="has no column 'right', only 'left, other'"):
+        read_link_file(path)
+    arrow.parquet.write_table(arrow.table({"left": ["a"], "right": [1]}), path)
+    with pytest.raises(InputError, match="the column 'right' is not text but int64"):
+        read_link_file(path)
+    arrow.parquet.write_table(arrow.table({"left": ["a", "b"], "right": ["A", None]}), path)
+    with pytest.raises(InputError, match="line 2: expected a name as 'right', found nothing"):
+        read_link_file(path)

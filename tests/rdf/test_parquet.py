@@ -1,0 +1,100 @@
+"""Parquet: three columns of text, with the same rules as a table."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from everalign.errors import InputError
+from everalign.rdf import TripleReader, read_triples
+
+
+def written(path: Path, columns: dict[str, Any]) -> Path:
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        list(read_triples(path))
+    assert caught.value.path == str(path)
+    return caught.value.problem
+
+
+@pytest.mark.parametrize(
+    "names", [("head", "relation", "tail"), ("subject", "predicate", "object")]
+)
+@pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
+def test_three_columns_are_read(tmp_path: Path, names: tuple[str, ...], kind: str) -> None:
+    values = [["<urn:a>", "a"], ["r", "label"], ["urn:b", '"Ada"@EN']]
+    arrays = [pyarrow.array(column) for column in values]
+    if kind == "dictionary":
+        arrays = [array.dictionary_encode() for array in arrays]
+    elif kind == "large_string":
+        arrays = [array.cast(pyarrow.large_string()) for array in arrays]
+    columns = dict(zip(names, arrays, strict=True)) | {"weight": pyarrow.array([1.0, 2.0])}
+    (part,) = TripleReader(written(tmp_path / "left.parquet", columns)).statements()
+    assert part.triples == [("urn:a", "r", "urn:b")]
+    assert part.literals == [("a", "label", '"Ada"@en')]
+
+
+def test_the_first_bytes_tell(tmp_path: Path) -> None:
+    path = written(tmp_path / "left.2016", {"head": ["a"], "relation": ["r"], "tail": ["b"]})
+    assert list(read_triples(path)) == [("a", "r", "b")]
+
+
+def test_many_rows_come_in_their_order(tmp_path: Path) -> None:
+    heads = [str(n) for n in range(20_000)]
+    columns = {"head": heads, "relation": ["r"] * 20_000, "tail": ["x"] * 20_000}
+    path = written(tmp_path / "left.parquet", columns)
+    assert [head for head, _, _ in read_triples(path)] == heads
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"head": ["a"], "tail": ["b"]}, "expected the columns head, relation, tail or subject"),
+        (
+            {"head": [1], "relation": ["r"], "tail": ["b"]},
+            "the column 'head' is not text but int64",
+        ),
+        (
+            {"head": ["a", ""], "relation": ["r"] * 2, "tail": ["b"] * 2},
+            "row 2: the head is empty",
+        ),
+        (
+            {"head": ["a"], "relation": ["r"], "tail": pyarrow.array([None], "string")},
+            "row 1: the tail",
+        ),
+        (
+            {"head": pyarrow.array([], "string")}
+            | dict.fromkeys(("relation", "tail"), pyarrow.array([], "string")),
+            "has no triples",
+        ),
+    ],
+)
+def test_other_tables_are_refused(tmp_path: Path, columns: dict[str, Any], problem: str) -> None:
+    assert problem in refusal(written(tmp_path / "left.parquet", columns))
+
+
+def test_rows_without_a_name_are_skipped(tmp_path: Path) -> None:
+    columns = {"head": ["a", None, "c"], "relation": ["r"] * 3, "tail": ["b"] * 3}
+    reader = TripleReader(written(tmp_path / "left.parquet", columns), skip_errors=True)
+    assert [head for head, _, _ in reader] == ["a", "c"]
+    assert reader.skipped[0].reason == "row 2: the head is empty"
+
+
+def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "left.parquet", {"head": ["a"], "relation": ["r"], "tail": ["b"]})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    assert "cannot be read as Parquet" in refusal(path)
+    path.write_bytes(b"a\tb\tc\n")
+    assert refusal(path) == "is named like a Parquet file but does not begin like one"
+    path.write_bytes(gzip.compress(whole))
+    assert "Parquet" in refusal(path)

@@ -1,0 +1,227 @@
+"""Every kind of change through the façade, on the toy graphs: what goes, what comes, who said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests import toy as toys
+
+from everalign import Aligner, Change, Config
+from everalign.errors import ConfigError, InputError, SeedError, StateError
+from everalign.methods import METHODS
+
+
+@pytest.fixture(autouse=True)
+def _toy_method() -> Iterator[None]:
+    toys.register_toy()
+    yield
+    del METHODS["toy"]
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Aligner:
+    config = Config(method="toy")
+    return Aligner.create(tmp_path / "state", toys.LEFT, toys.RIGHT, toys.SEEDS, config=config)
+
+
+def links(aligner: Aligner, at: int | None = None) -> dict[str, str]:
+    return {link.left: link.right for link in aligner.links(at=at)}
+
+
+def told(aligner: Aligner, entity: str) -> list[tuple[int, str, str]]:
+    return [(h.version, h.what, h.reason) for h in aligner.history(entity)]
+
+
+def test_a_removed_triple_takes_its_link_along_and_the_history_says_why(towns: Aligner) -> None:
+    assert links(towns)["Oslo"] == "Осло"
+    outcome = towns.update(change=Change(remove_left=[("Oslo", "in", "Norway")]))
+    (report,) = outcome.reports
+    assert (report.left_triples, report.left_removed_triples) == (0, 1)
+    assert towns.status().left_triples == len(toys.LEFT) - 1
+    towns.update(change=Change(remove_left=[("Oslo", "by", "Sea")]))
+    assert told(towns, "Oslo")[-1][1] == "retracted"
+
+
+def test_a_removed_entity_has_no_link_and_comes_back_with_its_facts(towns: Aligner) -> None:
+    facts = [triple for triple in toys.LEFT if "Oslo" in triple]
+    (report,) = towns.update(change=Change(drop_left=["Oslo"])).reports
+    assert report.left_removed_entities == 1
+    assert "Oslo" not in links(towns)
+    _, what, reason = told(towns, "Oslo")[-1]
+    assert (what, reason) == (
+        "retracted",
+        "an entity was removed: replaced by Trondheim – Осло",
+    )
+    towns.update(left=facts)
+    assert links(towns)["Oslo"] == "Осло"
+
+
+def test_a_trusted_link_waits_while_its_entity_is_gone(towns: Aligner) -> None:
+    facts = [triple for triple in toys.LEFT if "Italy" in triple]
+    towns.update(change=Change(drop_left=["Italy"]))
+    assert "Italy" not in links(towns)
+    assert told(towns, "Italy")[-1][1:] == ("withdrawn", "the left entity was removed")
+    towns.update(left=facts)
+    assert links(towns)["Italy"] == "Италия"
+    assert told(towns, "Italy")[-1][1:] == ("confirmed", "given as a seed")
+
+
+def test_a_rejected_link_never_comes_back(towns: Aligner) -> None:
+    towns.reject([("Oslo", "Осло")])
+    assert "Oslo" not in links(towns)
+    towns.update(full=True)
+    towns.update(left=[("Oslo", "near", "Trondheim")])
+    assert links(towns).get("Oslo") != "Осло"
+
+
+def test_a_confirmed_link_is_never_overruled(towns: Aligner) -> None:
+    towns.confirm([("Oslo", "Рим")])
+    towns.update(full=True)
+    assert links(towns)["Oslo"] == "Рим"
+    link = next(link for link in towns.links() if link.left == "Oslo")
+    assert (link.score, link.origin) == (1.0, "given")
+
+
+def test_a_word_takes_effect_without_the_method(towns: Aligner) -> None:
+    before = towns.status().reports[-1].notes
+    (report,) = towns.confirm([("Rome", "Рим")]).reports
+    assert report.version == 1
+    assert report.notes == before
+
+
+def test_the_same_word_twice_is_said_once(towns: Aligner) -> None:
+    assert towns.confirm([("Rome", "Рим")]).reports
+    assert towns.confirm([("Rome", "Рим")]).message == "nothing to do: confirmed already"
+    assert towns.confirm(toys.SEEDS).message == "nothing to do: confirmed already"
+
+
+def test_words_can_change_and_be_taken_back(towns: Aligner) -> None:
+    pair = [("Rome", "Рим")]
+    for word in (towns.confirm, towns.reject, towns.confirm, towns.withdraw):
+        assert len(word(pair).reports) == 1
+    assert "Rome" not in links(towns)
+    assert [what for _, what, _ in told(towns, "Rome")][-4:] == [
+        "confirmed", "rejected", "confirmed", "withdrawn",
+    ]  # fmt: skip
+
+
+def test_a_rejected_seed_is_a_seed_no_more(towns: Aligner) -> None:
+    towns.reject([("Sea", "Море")])
+    towns.update(full=True)
+    assert links(towns).get("Sea") != "Море"
+    with pytest.raises(SeedError, match="'Sea' – 'Море' was rejected: confirm it instead"):
+        towns.update(change=Change(seeds=[("Sea", "Море")]))
+
+
+def test_a_withdrawn_seed_is_left_to_the_method(towns: Aligner) -> None:
+    towns.update(change=Change(withdraw=[("Italy", "Италия")]))
+    assert told(towns, "Italy")[1] == (1, "withdrawn", "withdrawn by a person")
+    # Rome stood on Italy alone.
+    assert "Rome" not in links(towns)
+
+
+def test_new_seeds_count_and_old_ones_may_be_given_again(towns: Aligner) -> None:
+    towns.update(change=Change(seeds=[*toys.SEEDS, ("Rome", "Рим")]))
+    assert links(towns)["Rome"] == "Рим"
+    assert towns.status().given_links == len(toys.SEEDS) + 1
+
+
+def test_a_seed_that_contradicts_an_earlier_one_changes_nothing(towns: Aligner) -> None:
+    with pytest.raises(SeedError, match="'Norway' is linked to both 'Норвегия' and 'Рим'"):
+        towns.update(left=[("x", "y", "z")], change=Change(seeds=[("Norway", "Рим")]))
+    assert towns.status().version == 0
+
+
+def test_a_confirmation_takes_the_place_of_a_seed(towns: Aligner) -> None:
+    towns.confirm([("Norway", "Рим")])
+    assert links(towns)["Norway"] == "Рим"
+    reasons = [reason for _, what, reason in told(towns, "Norway") if what == "withdrawn"]
+    assert reasons == ["another link of its entities was confirmed"]
+
+
+def test_nobody_confirms_and_rejects_at_once(towns: Aligner) -> None:
+    pair = [("Rome", "Рим")]
+    with pytest.raises(SeedError, match="both confirmed and rejected"):
+        towns.update(change=Change(confirm=pair, reject=pair))
+
+
+def test_only_what_was_said_can_be_taken_back(towns: Aligner) -> None:
+    with pytest.raises(SeedError, match="'Rome' – 'Рим' was neither given nor confirmed"):
+        towns.withdraw([("Rome", "Рим")])
+
+
+def test_removals_of_what_is_not_there_are_counted(towns: Aligner) -> None:
+    rows = [("Oslo", "in", "Norway"), ("Oslo", "in", "Italy"), ("Atlantis", "in", "Sea")]
+    (report,) = towns.update(change=Change(remove_left=rows)).reports
+    assert (report.left_removed_triples, report.absent) == (1, 2)
+    outcome = towns.update(change=Change(remove_left=rows[1:]))
+    assert outcome.message == "nothing new: all of it is known already"
+
+
+def test_an_unknown_entity_cannot_be_dropped(towns: Aligner) -> None:
+    with pytest.raises(InputError, match="'Atlantis' is no entity of the left graph"):
+        towns.update(change=Change(drop_left=["Atlantis"]))
+
+
+def test_what_is_removed_goes_before_what_is_added_comes(towns: Aligner) -> None:
+    row = [("Oslo", "in", "Norway")]
+    outcome = towns.update(left=row, change=Change(remove_left=row))
+    assert outcome.message == "nothing new: all of it is known already"
+
+
+def test_a_delta_that_was_taken_back_is_applied_again_only_if_asked(towns: Aligner) -> None:
+    week = [("Turin", "in", "Italy"), ("Milan", "in", "Italy")]
+    towns.update(left=week)
+    towns.update(change=Change(remove_left=week[:1]))
+    said = towns.update(left=week)
+    assert said.reports == ()
+    assert said.message.endswith("--again applies it once more")
+    assert len(towns.update(left=week, again=True).reports) == 1
+    assert towns.update(left=week).message == "this delta was applied as version 1"
+
+
+def test_reverting_makes_a_version_like_the_old_one(towns: Aligner) -> None:
+    towns.update(left=[("Turin", "in", "Italy")])
+    towns.confirm([("Rome", "Рим")])
+    towns.reject([("Oslo", "Осло")])
+    towns.update(change=Change(drop_left=["Norway"]))
+    assert towns.revert(0).reports[0].version == 5
+    now, then = towns.status(), towns.status().reports[0]
+    assert links(towns) == links(towns, at=0)
+    assert (now.left_triples, now.left_entities) == (then.left_triples, then.left_entities)
+    reasons = [reason for version, _, reason in told(towns, "Oslo") if version == 5]
+    assert all(reason.startswith("reverted to version 0") for reason in reasons)
+    # What people said after version 0 is open again, and the old delta can come again.
+    towns.update(full=True)
+    assert links(towns)["Oslo"] == "Осло"
+    assert towns.revert(6).message == "nothing to do: all is as in version 6"
+
+
+def test_a_reversion_can_be_reverted(towns: Aligner) -> None:
+    towns.confirm([("Rome", "Рим")])
+    towns.revert(0)
+    towns.revert(1)
+    assert links(towns) == links(towns, at=1)
+    towns.update(full=True)
+    assert links(towns)["Rome"] == "Рим"
+
+
+def test_there_is_no_way_back_to_what_never_was(towns: Aligner) -> None:
+    with pytest.raises(StateError, match="has no version 7"):
+        towns.revert(7)
+
+
+def test_literals_are_kept_and_make_an_entity(towns: Aligner) -> None:
+    (report,) = towns.update(left=[("Atlantis", "label", '"Atlantis"@en')]).reports
+    assert (report.literals, report.left_entities, report.left_triples) == (1, 1, 0)
+    (gone,) = towns.update(
+        change=Change(remove_left=[("Atlantis", "label", '"Atlantis"@en')])
+    ).reports
+    assert gone.left_removed_entities == 1
+
+
+def test_a_method_that_needs_seeds_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="method 'toy' needs trusted links"):
+        Aligner.create(tmp_path / "state", toys.LEFT, toys.RIGHT, config=Config(method="toy"))
