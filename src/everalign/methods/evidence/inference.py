@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import one_to_one
-from everalign.methods.evidence.judge import Judge, Size
+from everalign.methods.evidence.judge import Size
 from everalign.methods.evidence.labels import Labels
+from everalign.methods.evidence.panel import Panel
 from everalign.methods.evidence.rounds import (
     Scene,
     judged,
@@ -45,6 +46,7 @@ from everalign.progress import Progress
 FEW = 60  # hidden links, under which there is too little to learn from
 PLENTY = 500  # hidden links, from which on they are all that is learned from
 SURE = 0.9  # probability from which a pair is taken for a lesson where they are not plenty
+MOST_LESSONS = 3000  # where names make nearly all pairs sure: more would only take longer
 GROWING = 1.02  # by which factor a plain round has to find more for another one to follow
 LEAST_LINK = 0.1  # confidence under which a pair becomes no link, however little there is to find
 UNTAUGHT = 0.5  # what a plain probability is worth that no known link has been held against
@@ -87,24 +89,26 @@ class Trust:
         """Whether these links are all that it learns from."""
         return len(self.hidden) >= PLENTY
 
-    def lessons(self, beliefs: Beliefs) -> IntArray:
+    def lessons(self, beliefs: Beliefs, most: int | None = None) -> IntArray:
         """The pairs to learn from: the hidden links and, where they are not plenty, the pairs
-        that are surest by now."""
+        that are surest by now; `most` of these at most."""
         if self.plenty:
             return self.hidden
         table = beliefs.likely(SURE).table
         rows = one_to_one(table, beliefs.about(table))
         sure = np.stack([table.left[rows], table.right[rows]], axis=1)
         known = np.isin(sure[:, 0], self.hidden[:, 0]) | np.isin(sure[:, 1], self.hidden[:, 1])
-        return np.concatenate([self.hidden, sure[~known]])
+        sure = sure[~known]
+        step = 1 if most is None else max(1, -(-len(sure) // most))
+        return np.concatenate([self.hidden, sure[::step]])
 
 
 @dataclass(frozen=True)
 class Lore:
     """What was learned: the judge, the trees for absence, the beliefs before all was revealed."""
 
-    judge: Judge
-    absence: Judge
+    judge: Panel
+    absence: Panel
     empty: float
     hidden: Beliefs
 
@@ -128,7 +132,7 @@ def study(
         if number & (number + 1) == 0:  # the first time, and when the rounds have doubled
             world = taught(world, beliefs) if number else world
             view = reworded(view, world)
-            pairs = trust.lessons(beliefs)
+            pairs = trust.lessons(beliefs, MOST_LESSONS if world.self_taught else None)
             labels = Labels.of(pairs, world.sizes, s.folds)
             if not labels.teach(view.table):
                 return None

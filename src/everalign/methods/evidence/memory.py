@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from everalign.graph import IntArray
 from everalign.literals import ValueMatches
 from everalign.methods.evidence.inference import Knowledge, Lore
-from everalign.methods.evidence.judge import Judge
+from everalign.methods.evidence.panel import Panel
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.wording import Kept
 from everalign.methods.evidence.world import Beliefs
@@ -127,8 +127,9 @@ def to_arrays(memory: Memory, soft: float) -> Arrays:
         return arrays
     hidden = lore.hidden.likely(soft)
     return arrays | {
-        "judge": np.frombuffer(lore.judge.text, dtype=np.uint8),
-        "judge_of_absence": np.frombuffer(lore.absence.text, dtype=np.uint8),
+        **_texts("judge", lore.judge),
+        **_texts("judge_of_absence", lore.absence),
+        "judges_literals": np.array(lore.judge.literals),
         "empty": np.array(lore.empty),
         "hidden_left": hidden.table.left,
         "hidden_right": hidden.table.right,
@@ -171,8 +172,18 @@ def _lore(arrays: Arrays, sizes: tuple[int, int]) -> Lore:
         arrays[f"hidden_{name}"] for name in ("left", "right", "probability")
     )
     return Lore(
-        Judge([arrays["judge"].tobytes()]),
-        Judge([arrays["judge_of_absence"].tobytes()]),
+        _panel(arrays, "judge"),
+        _panel(arrays, "judge_of_absence"),
         float(arrays["empty"]),
         Beliefs.of(left, right, probability, sizes),
     )
+
+
+def _texts(name: str, panel: Panel) -> dict[str, NDArray[np.uint8]]:
+    alone, named = (np.frombuffer(text, dtype=np.uint8) for text in panel.texts())
+    return {name: alone, f"{name}_with_literals": named}
+
+
+def _panel(arrays: Arrays, name: str) -> Panel:
+    alone, named = (arrays[key].tobytes() for key in (name, f"{name}_with_literals"))
+    return Panel.of(alone, named, literals=bool(arrays["judges_literals"]))

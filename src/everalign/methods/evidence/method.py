@@ -124,11 +124,12 @@ class Evidence:
     def _world(self, problem: Problem, progress: Progress = silent) -> World:
         trusted = np.concatenate([problem.seeds, problem.valid])
         vectors = self._vectors(problem) if self._vectors else None
-        wording = Wording.of(problem, self.settings, self._memory.literals, progress)
+        trust = Trust.of(problem, self.settings, self.seed)
+        kept = self._memory.literals
+        wording = Wording.of(problem, trust.anchors, self.settings, kept, progress)
         graphs = problem.left, problem.right
         world = World.of(*graphs, trusted, self.settings, vectors, wording, problem.gone)
-        plenty = Trust.of(problem, self.settings, self.seed).plenty
-        return replace(world, self_taught=wording is not None and not plenty)
+        return replace(world, self_taught=wording is not None and not trust.plenty)
 
     def _notes(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)

@@ -16,9 +16,10 @@ from everalign.graph import IntArray
 from everalign.methods.evidence.candidates import Table
 from everalign.methods.evidence.dictionary import EXPLAINED, explained
 from everalign.methods.evidence.features import LIKENESS_NAMES, NAMES, features, likeness
-from everalign.methods.evidence.judge import Judge, Lesson, Size
+from everalign.methods.evidence.judge import Lesson, Size
 from everalign.methods.evidence.labels import NOBODY, Labels
 from everalign.methods.evidence.matches import Both
+from everalign.methods.evidence.panel import Panel
 from everalign.methods.evidence.propagation import nearest
 from everalign.methods.evidence.relations import Relations, align_relations
 from everalign.methods.evidence.side import Floats
@@ -206,12 +207,12 @@ def _nearest_of_both(
     )
 
 
-def judged(scene: Scene, judge: Judge, labels: Labels | None = None) -> Beliefs:
+def judged(scene: Scene, judge: Panel, labels: Labels | None = None) -> Beliefs:
     """What the judge thinks of every candidate; where it learned from one, not having seen it."""
     return Beliefs(scene.table, _weighed(scene, judge, labels, np.arange(len(scene.before))))
 
 
-def judged_again(scene: Scene, judge: Judge, labels: Labels | None = None) -> Beliefs:
+def judged_again(scene: Scene, judge: Panel, labels: Labels | None = None) -> Beliefs:
     """The same by the judge of the round before, which need not repeat itself: only of what was
     looked at just now."""
     probability = scene.before.copy()
@@ -219,35 +220,18 @@ def judged_again(scene: Scene, judge: Judge, labels: Labels | None = None) -> Be
     return Beliefs(scene.table, probability)
 
 
-def _weighed(scene: Scene, judge: Judge, labels: Labels | None, rows: NDArray[np.int64]) -> Floats:
+def _weighed(scene: Scene, judge: Panel, labels: Labels | None, rows: NDArray[np.int64]) -> Floats:
     found = scene.features(rows)
     if labels is None:
         return judge.weigh(found)
     return judge.weigh_learned(found, labels.fold(scene.table)[rows])
 
 
-def learn(scene: Scene, labels: Labels, size: Size, seed: int) -> Judge:
+def learn(scene: Scene, labels: Labels, size: Size, seed: int) -> Panel:
     """A judge from the candidates of entities with a hidden link."""
     fold = labels.fold(scene.table)
     rows = np.flatnonzero(fold >= 0)
     correct = labels.correct(scene.table)[rows]
     weight = labels.touched(scene.table)[rows]
     lesson = Lesson(scene.features(rows), correct, weight, fold[rows])
-    return Judge.learn(also_without_values(scene, lesson), size, seed)
-
-
-def also_without_values(scene: Scene, lesson: Lesson) -> Lesson:
-    """A lesson and the same once more as if nothing had literals.
-
-    So that what has none is judged by its neighbours as well as if nothing had any.
-    """
-    if scene.said is None:
-        return lesson
-    mute = lesson.features.copy()
-    mute[:, -len(VALUE_NAMES) :] = np.nan
-    return Lesson(
-        np.concatenate([lesson.features, mute]),
-        np.tile(lesson.label, 2),
-        np.tile(lesson.weight, 2),
-        np.tile(lesson.fold, 2),
-    )
+    return Panel.learn(lesson, size, seed, literals=scene.said is not None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from everalign.methods.evidence.grounding import only_grounded
 from everalign.methods.evidence.inference import Knowledge, Lore
 from everalign.methods.evidence.relations import align_relations
 from everalign.methods.evidence.rounds import Scene, judged_again, renewed
@@ -18,7 +19,9 @@ from everalign.methods.evidence.touched import (
     Touched,
     by_changed_beliefs,
     by_lost_belief,
+    by_pairs,
     by_vanished,
+    of_pairs,
 )
 from everalign.methods.evidence.values import WEIGHT
 from everalign.methods.evidence.world import Beliefs, World, matches_in, taught
@@ -39,6 +42,8 @@ def spread(
     matches, rounds = matches_in(world, beliefs), world.settings.spreading_rounds
     # A small delta changes no relation: one alignment serves all rounds.
     relations = align_relations(world.left, world.right, matches, world.settings)
+    beliefs, lost = only_grounded(world, beliefs, relations)
+    touched = touched.or_by(by_pairs(world, *lost)).or_by(of_pairs(world, *lost))
     felt = Touched(np.zeros_like(touched.left), np.zeros_like(touched.right))
     for number in range(rounds + MORE_ROUNDS):
         progress("spreading", min(number, rounds), rounds)
@@ -49,6 +54,7 @@ def spread(
         before, beliefs = beliefs, _supported(view, judged_again(view, lore.judge))
         by_belief = by_changed_beliefs if number + 1 < rounds else by_lost_belief
         touched = by_belief(world, before, beliefs)
+    beliefs, _ = only_grounded(world, beliefs, relations)
     return Knowledge.of(beliefs, view.seen, _absence(view, lore, known, felt))
 
 

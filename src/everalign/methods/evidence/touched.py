@@ -60,8 +60,7 @@ def by_trust(world: World, before: IntArray, now: IntArray) -> Touched:
     their neighbours: these had or get a certain match."""
     given, held = ({tuple(row) for row in rows.tolist()} for rows in (now, before))
     rows = np.array(sorted(given ^ held), dtype=np.int32).reshape(-1, 2)
-    own = (_marked(size, rows[:, side]) for side, size in enumerate(world.sizes))
-    return by_pairs(world, rows[:, 0], rows[:, 1]).or_by(Touched(*own))
+    return by_pairs(world, *rows.T).or_by(of_pairs(world, *rows.T))
 
 
 def by_vanished(world: World, before: Beliefs) -> Touched:
@@ -87,6 +86,11 @@ def by_changed_beliefs(world: World, before: Beliefs, after: Beliefs) -> Touched
 def by_pairs(world: World, left: IntArray, right: IntArray) -> Touched:
     """The neighbours of these entities."""
     return Touched(_neighbours(world.left, left), _neighbours(world.right, right))
+
+
+def of_pairs(world: World, left: IntArray, right: IntArray) -> Touched:
+    """These entities themselves."""
+    return Touched(_marked(world.sizes[0], left), _marked(world.sizes[1], right))
 
 
 def _marked(entities: int, ids: IntArray) -> Mask:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.methods.evidence.candidates import RANK, Table, standings
-from everalign.methods.evidence.judge import Judge, Lesson, Size
+from everalign.methods.evidence.judge import Lesson, Size
 from everalign.methods.evidence.labels import NOBODY, Labels
-from everalign.methods.evidence.rounds import Scene, also_without_values
+from everalign.methods.evidence.panel import Panel
+from everalign.methods.evidence.rounds import Scene
 from everalign.methods.evidence.side import Floats
 
 STEPS = 50  # of expectation maximisation: it has converged long before
@@ -29,7 +30,7 @@ Shares = tuple[Floats, Floats]  # of entities with a counterpart, left and right
 
 def learn_absence(
     scene: Scene, labels: Labels, probability: Floats, size: Size, seed: int
-) -> Judge:
+) -> Panel:
     """Trees that tell the best candidate of an unmatched entity from that of a matched one."""
     correct = labels.correct(scene.table)
     bereft = scene.without(correct)
@@ -40,8 +41,8 @@ def learn_absence(
     fold = np.concatenate([labels.fold(scene.table)[present], labels.fold(bereft.table)[absent]])
     even = often.sum() / max(1, bereft_often.sum())
     weight = np.concatenate([often, bereft_often * even]).astype(np.float32)
-    lesson = also_without_values(scene, Lesson(rows, label, weight, fold))
-    return Judge.learn(lesson, size, seed)
+    lesson = Lesson(rows, label, weight, fold)
+    return Panel.learn(lesson, size, seed, literals=scene.said is not None)
 
 
 def _best_of_labelled(

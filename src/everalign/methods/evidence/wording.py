@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.graph import Values
+from everalign.graph import IntArray, Values
 from everalign.literals import LiteralSettings, ValueMatches, match_values
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.texts import Names, names_of
@@ -45,11 +45,16 @@ class Wording:
 
     @staticmethod
     def of(
-        problem: Problem, settings: EvidenceSettings, kept: Kept, progress: Progress
+        problem: Problem,
+        anchors: IntArray,
+        settings: EvidenceSettings,
+        kept: Kept,
+        progress: Progress,
     ) -> Wording | None:
         """None where one side has no literals: nothing can be compared then.
 
-        Where no literal has come or gone, the matches of the last version serve again.
+        Where no literal has come or gone, the matches of the last version serve again. Names of
+        `anchors` teach how names are translated; hidden links must not be among them.
         """
         left, right = problem.left_values, problem.right_values
         entities = problem.left.entities, problem.right.entities
@@ -62,7 +67,8 @@ class Wording:
             left_vectors=settings.left_vectors,
             right_vectors=settings.right_vectors,
         )
-        return Wording(left, right, match_values(left, right, chosen, progress), entities)
+        matches = match_values(left, right, chosen, progress, anchors)
+        return Wording(left, right, matches, entities)
 
     def kept(self) -> Kept:
         """What the next version can use."""
