@@ -97,7 +97,7 @@ def test_every_pair_once_in_order_and_likely(left: list[str], right: list[str]) 
     found = match_values(texts(*left), texts(*right))
     pairs = [(one, two) for one, two, _ in found.rows()]
     assert pairs == sorted(set(pairs))
-    assert np.all((found.probability >= 0.1) & (found.probability <= 1))
+    assert np.all((found.probability >= 0.05) & (found.probability <= 1))
     listed = dict(zip(pairs, found.probability.tolist(), strict=True))
     for at, name in enumerate(left):
         if name.strip() and name in right:  # nothing says the same as nothing

@@ -21,8 +21,8 @@ class LiteralSettings:
     3
     """
 
-    similar: int = 5
-    least: float = 0.1
+    similar: int = 10
+    least: float = 0.05
     longest: int = 200
     tolerance: float = 0.01
     translations: str = ""
