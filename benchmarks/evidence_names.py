@@ -22,7 +22,7 @@ import numpy as np
 from everalign.config import Config
 from everalign.evaluation.disguise import DisguisedDataset, Pairs
 from everalign.graph import Names, Values
-from everalign.literals import names_of_iris
+from everalign.literals import names_of_iris, quoted
 from everalign.matching import Candidates
 from everalign.methods import Problem, make_method
 from everalign.rdf import ContEADataset
@@ -127,16 +127,11 @@ def values_of(called: Called, entities: Names) -> Values:
     """
     numbers: dict[str, int] = {}
     rows = [
-        (number, 0, numbers.setdefault(_literal(name), len(numbers)))
+        (number, 0, numbers.setdefault(quoted(name), len(numbers)))
         for entity, name in called.items()
         if (number := entities.find(entity)) is not None
     ]
     return Values(np.array(rows, dtype=np.int32).reshape(-1, 3), ["name"], list(numbers))
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def none(called: Called, rng: np.random.Generator) -> Called:  # noqa: ARG001

@@ -3,6 +3,7 @@
 method = "contea"
 seed = 0
 rule = "auto"
+names_from_iris = true
 
 [settings]
 dim = 100
@@ -29,7 +30,8 @@ class Config:
 
     `method` is a registered method and `settings` are those that differ from its defaults;
     `rule` says how found links and links in force become one set ("auto": as suits the method);
-    every random choice comes from `seed`.
+    every random choice comes from `seed`. With `names_from_iris`, the readable part of an IRI is a
+    literal of its entity, for methods that read literals.
 
     >>> Config.parse('seed = 7').seed
     7
@@ -38,6 +40,7 @@ class Config:
     method: str = "evidence"
     seed: int = 0
     rule: str = "auto"
+    names_from_iris: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod

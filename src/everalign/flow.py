@@ -55,20 +55,23 @@ def config_of(store: Store) -> Config:
 
 def last_problem(store: Store) -> Problem:
     """What the method of the last version would be given if nothing came in."""
-    literals = _reads_literals(config_of(store))
-    return Occasion.of(store, None).problem(store.links(), literals=literals)
+    return _problem(store, Occasion.of(store, None), store.links())
 
 
-def _reads_literals(config: Config) -> bool:
-    return entry_of(config.method).reads_literals
+def _problem(store: Store, occasion: Occasion, view: View) -> Problem:
+    config = config_of(store)
+    return occasion.problem(
+        view,
+        literals=entry_of(config.method).reads_literals,
+        names_from_iris=config.names_from_iris,
+    )
 
 
 def _asked(
     store: Store, occasion: Occasion, view: View, progress: Progress
 ) -> tuple[Method, Candidates]:
     """The method after its turn, and what it has found."""
-    config = config_of(store)
-    problem, method = occasion.problem(view, literals=_reads_literals(config)), make_method(config)
+    problem, method = _problem(store, occasion, view), make_method(config_of(store))
     if occasion.turn is None:
         method.fit(problem, progress)
     else:

@@ -55,11 +55,14 @@ class Occasion:
         deltas = [*(delta for _, delta in line), *coming]
         return Occasion(store, pending, Situation.of(deltas), turn, [*since, *coming])
 
-    def problem(self, view: View, *, literals: bool = True) -> Problem:
+    def problem(self, view: View, *, literals: bool, names_from_iris: bool) -> Problem:
         """What the method is given; `view` are the links in force.
 
         What only a method that reads literals needs is left out for the others.
         """
+        left_values, right_values = (
+            self._values(here, names_from_iris) if literals else Values.none() for here in range(2)
+        )
         now = self.situation
         left, right = (self._graph(here) for here in range(2))
         gone = self.gone
@@ -72,8 +75,8 @@ class Occasion:
             old_right=self._known("right"),
             links=_candidates(view.found),
             full=self.pending is not None and self.pending.full,
-            left_values=self._values(0) if literals else Values.none(),
-            right_values=self._values(1) if literals else Values.none(),
+            left_values=left_values,
+            right_values=right_values,
             changed=None if self.turn is None else self._changed(),
             gone=gone,
             lost_triples=sum(len(rows) for rows in self._removed("triples")),
@@ -113,9 +116,11 @@ class Occasion:
         side, rows = SIDES[here], self.situation.triples[here]
         return Graph(rows, self._size(side, "entity"), self._size(side, "relation"))
 
-    def _values(self, here: int) -> Values:
+    def _values(self, here: int, names_from_iris: bool) -> Values:
         side, rows = SIDES[here], self.situation.literals[here]
         said = Values(rows, self._names(side, "attribute"), self._names(side, "literal"))
+        if not names_from_iris:
+            return said
         entities = self._names(side, "entity")
         return with_names_of_iris(said, entities, self.situation.present(here, len(entities)))
 

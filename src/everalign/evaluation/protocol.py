@@ -127,6 +127,7 @@ def _earlier(out: Path, identity: Record) -> list[Record]:
     try:
         result = json.loads(out.read_text(encoding="utf-8"))
         records: list[Record] = result["snapshots"]
+        result["config"] = asdict(Config(**result["config"]))  # of an earlier release, perhaps
         other = [key for key in IDENTITY if result[key] != identity[key]]
         if result.get("names") != identity.get("names"):
             other.append("names")

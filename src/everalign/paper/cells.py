@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from everalign.config import Config
 from everalign.evaluation.protocol import Benchmark, Record, content_of, corrections_beside
 from everalign.paper.published import DATASETS, SNAPSHOTS
 from everalign.paper.systems import RETRAINED, System
@@ -71,7 +72,7 @@ class Cell:
             found: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8"))
             mine = (
                 found["dataset"] == self.dataset.name
-                and found["config"] == asdict(self.system.config(self.seed))
+                and Config(**found["config"]) == self.system.config(self.seed)
                 and found["first"] == self.snapshots[0]
                 and self.dataset.content in (None, found["content"])
             )
