@@ -40,8 +40,8 @@ class Config:
     method: str = "evidence"
     seed: int = 0
     rule: str = "auto"
-    names_from_iris: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    names_from_iris: bool = True
 
     @staticmethod
     def read(path: str | Path) -> Config:
