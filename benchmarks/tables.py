@@ -217,6 +217,49 @@ def robust_table() -> Table:
     return or_dashes(table)
 
 
+def names_table() -> Table:
+    """F1 over the snapshots with names, beside the paper's and structure alone."""
+    table = [["dataset", "F1 of", *(f"t={t}" for t in SNAPSHOTS)]]
+    for dataset in DATASETS:
+        first = dataset
+        for label in ("Google Translate", "ContEA (fasttext)", "ContEA ∪ Google Translate"):
+            told = paper.published_with_names(dataset, label)
+            table.append([first, f"{label}, published", *over_snapshots(told)])
+            first = ""
+        for method in ("names", "contea-names", "contea-names-union"):
+            if found := f1_of(f"{method}_{dataset}.json"):
+                table.append(["", f"{method}, ours", *over_snapshots(found)])
+        for case, label in (("structure", "evidence, structure alone"),
+                            ("names", "**evidence, structure and names**")):  # fmt: skip
+            row = row_of(rows("evidence_names.json"), {"dataset": dataset, "case": case}) or {}
+            found = {record["t"]: record["f1"] for record in row.get("snapshots", [])}
+            table.append(["", label, *over_snapshots(found)])
+    return table
+
+
+def named_table() -> Table:
+    """The links of snapshot 0 from names, from some of them, and from wrong ones."""
+    figures = ("precision", "recall", "f1", "calibration_error", "threshold")
+    table = [["dataset", "given", *(name.replace("_", " ") for name in figures), "seconds"]]
+    for row in sorted(rows("evidence_names.json"), key=place):
+        record = row["snapshots"][0]
+        cells = [cell(record[name]) for name in figures]
+        table.append([row["dataset"], row["case"], *cells, cell(record["seconds"], 1)])
+    return or_dashes(table)
+
+
+def removal_table() -> Table:
+    """What is left when facts are removed and added again."""
+    table = [["dataset", "removed", "triples", "F1 before", "F1 without them",
+              "F1, fit without them", "F1 after they are back", "update, s"]]  # fmt: skip
+    for row in sorted(rows("evidence_removal.json"), key=lambda row: (place(row), row["share"])):
+        f1 = [cell(row[f"f1_{step}"]) for step in ("before", "removed", "fit_without", "added")]
+        seconds = cell(row["seconds_removed"], 1)
+        share = f"{row['share']:g}%"
+        table.append([row["dataset"], share, cell(row["triples"]), *f1, seconds])
+    return or_dashes(table)
+
+
 def place(row: Row) -> int:
     """Where the dataset of a row stands; one that is not the paper's comes last."""
     return DATASETS.index(row["dataset"]) if row["dataset"] in DATASETS else len(DATASETS)
@@ -279,6 +322,9 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "delta": delta_table,
         "scale": scale_table,
         "robust": robust_table,
+        "names": names_table,
+        "named": named_table,
+        "removal": removal_table,
     },
 }
 

@@ -107,5 +107,55 @@ def test_a_small_delta_costs_little_and_loses_nothing() -> None:
     assert abs(one_percent["f1_update"] - one_percent["f1_full"]) < 0.01
 
 
+NAMES_FLOORS = {"ZH-EN": 0.82, "JA-EN": 0.85, "FR-EN": 0.90}
+
+
+def named(dataset: str, case: str) -> list[Row]:
+    last = 5 if case in ("structure", "names") else 0
+    found: list[Row] = row("evidence_names.json", dataset=dataset, case=case, last=last)[
+        "snapshots"
+    ]
+    return found
+
+
+@each_dataset
+def test_the_floors_with_names(dataset: str) -> None:
+    assert named(dataset, "names")[0]["f1"] >= NAMES_FLOORS[dataset]
+
+
+@each_dataset
+def test_names_are_never_worse_than_structure_alone(dataset: str) -> None:
+    pairs = zip(named(dataset, "names"), named(dataset, "structure"), strict=True)
+    assert all(with_names["f1"] >= without["f1"] for with_names, without in pairs)
+
+
+def test_names_suffice_without_seeds_where_they_are_alike() -> None:
+    assert named("FR-EN", "no seeds")[0]["f1"] >= 0.80
+
+
+@each_dataset
+@pytest.mark.parametrize("case", ["half of the names", "10% of the names swapped"])
+def test_missing_and_wrong_names_do_no_harm_and_confidence_shows_it(
+    dataset: str, case: str
+) -> None:
+    (record,) = named(dataset, case)
+    assert record["f1"] >= named(dataset, "structure")[0]["f1"]
+    assert record["calibration_error"] <= 0.08
+
+
+@each_dataset
+def test_names_cost_at_most_twice_the_time(dataset: str) -> None:
+    with_names, without = (
+        sum(record["seconds"] for record in named(dataset, case))
+        for case in ("names", "structure")
+    )
+    assert with_names <= 2 * without
+
+
+def test_what_is_removed_and_added_again_is_as_before() -> None:
+    removal = row("evidence_removal.json", dataset="ZH-EN", share=5)
+    assert abs(removal["f1_added"] - removal["f1_before"]) <= 0.005
+
+
 def test_a_million_triples_are_fitted_in_ten_minutes() -> None:
     assert row("evidence_scale.json", triples=1_000_000)["seconds"] < 600
