@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from everalign.literals import note_on
 from everalign.matching import Candidates
 from everalign.methods.evidence.candidates import one_to_one
 from everalign.methods.evidence.explaining import considerations, relation_matches
@@ -132,6 +133,11 @@ class Evidence:
         return replace(world, self_taught=wording is not None and not trust.plenty)
 
     def _notes(self, problem: Problem) -> tuple[str, ...]:
+        literals = problem.left_values, problem.right_values
+        note = note_on([text for values in literals for text in values.literals])
+        return (*self._notes_on_trust(problem), *([note] if note else []))
+
+    def _notes_on_trust(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)
         given = f"trusted links: {len(trust.all)}"
         if len(self._memory.confidence) == 0:
