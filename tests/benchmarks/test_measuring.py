@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import evidence_names
 import evidence_robust
 import measuring
 import tables
@@ -23,7 +24,7 @@ RIGHT = [("A", "R", "B"), ("B", "R", "C"), ("C", "R", "D"), ("D", "R", "A")]
 GIVEN = Given(LEFT, RIGHT, [("a", "A")], [("b", "B")], [("c", "C"), ("d", "D")])
 
 
-@pytest.mark.parametrize("module", [measuring, tables, evidence_robust])
+@pytest.mark.parametrize("module", [measuring, tables, evidence_names, evidence_robust])
 def test_the_examples_are_true(module: object) -> None:
     failed, tried = doctest.testmod(module)  # type: ignore[arg-type]
     assert tried > 0
