@@ -137,6 +137,22 @@ def test_loaded_it_goes_on_as_before(growing: Sampled, full: bool) -> None:
     assert probabilities(other.save()) == probabilities(method.save())
 
 
+def test_what_a_release_before_literals_has_kept_is_gone_on_with(growing: Sampled) -> None:
+    before, after = growing.problems
+    method, other = fitted(before), make_method(Config(method="evidence"))
+    later = ("facts_", "trusted", "literal", "judges_")
+    kept = {
+        name: array
+        for name, array in method.save().items()
+        if not name.startswith(later) and not name.endswith("_with_literals")
+    }
+    other.load(kept)
+    assert found(other, before).pairs() == found(method, before).pairs()
+    method.update(replace(after, full=True), silent)
+    other.update(after, silent)  # it learns again, since it does not know what has changed
+    assert probabilities(other.save()) == probabilities(method.save())
+
+
 def test_what_is_kept_comes_back_where_nothing_was_learned(growing: Sampled) -> None:
     bare = replace(growing.problems[0], seeds=NO_LINKS, valid=NO_LINKS)
     arrays = fitted(bare).save()

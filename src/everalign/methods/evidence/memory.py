@@ -139,6 +139,7 @@ def to_arrays(memory: Memory, soft: float) -> Arrays:
 
 def from_arrays(arrays: Arrays) -> Memory:
     """The memory that was saved."""
+    arrays = _since_literals(arrays)
     arrivals = arrays["arrivals"]
     sizes = int(arrivals[-1, 0]), int(arrivals[-1, 1])
     knowledge = Knowledge(
@@ -160,6 +161,21 @@ def from_arrays(arrays: Arrays) -> Memory:
         arrays["trusted"],
         Kept(int(arrays["literals"]), _matches_of_literals(arrays)),
     )
+
+
+def _since_literals(arrays: Arrays) -> Arrays:
+    """The arrays with what a release before literals did not keep: as if nothing had been known,
+    so that the next update learns again."""
+    if "facts_left" in arrays:
+        return arrays
+    no_judge = np.empty(0, dtype=np.uint8)
+    return {
+        **to_arrays(Memory.blank(), 0.0),
+        "judge_with_literals": no_judge,
+        "judge_of_absence_with_literals": no_judge,
+        "judges_literals": np.array(False),
+        **arrays,
+    }
 
 
 def _matches_of_literals(arrays: Arrays) -> ValueMatches:
