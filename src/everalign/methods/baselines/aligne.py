@@ -14,19 +14,19 @@ import torch
 from torch import Tensor
 
 from everalign.config import build
+from everalign.methods.baselines.apart import apart
 from everalign.methods.baselines.retraining import Retraining
-from everalign.methods.baselines.rows import gather
+from everalign.methods.baselines.rows import gather, unit
 from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Task
 from everalign.methods.baselines.translation import (
     Translational,
-    distinct_rows,
     squared,
     unit_rows,
 )
 from everalign.methods.baselines.triples import HEAD, TAIL, Replacements, with_swapped
 from everalign.methods.neural.chance import Chance
-from everalign.methods.neural.training import Nodes, shuffled
+from everalign.methods.neural.training import Nodes
 from everalign.methods.protocol import Method
 
 
@@ -41,7 +41,7 @@ class AlignESettings(BaselineSettings):
     learning_rate: float = 0.1
     max_epochs: int = 40
     validate_every: int = 5
-    batch: int = 20000
+    batches: int = 12
     negatives: int = 10
     nearest: float = 0.1
     refresh_every: int = 5
@@ -61,38 +61,25 @@ class AlignE(Translational[AlignESettings]):
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
         s = self.settings
-        for triples in shuffled(self.triples, s.batch, rng):
+        for triples in self.batches(s.batches, rng):
             near, far = self.distances(triples, rng)
             yield limit_loss(near, far, near=s.near, far=s.far, far_weight=s.far_weight)
         self.shorten()
         self.epochs += 1
         if self.epochs % s.refresh_every == 0:
-            self.replacements.refresh(self.entity.detach(), s.nearest)
+            self.replacements.refresh(self.entity.detach(), s.nearest, rng)
 
     def distances(self, triples: Nodes, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """Of the triples, and of those wrong ones (one end replaced) that are too near."""
+        """Of the triples, and of wrong ones, with one end replaced."""
         at_head = rng.random(len(triples)) < 0.5
         replaced = np.where(at_head, triples[:, HEAD], triples[:, TAIL])
         others = self.replacements.draw(replaced, self.settings.negatives, rng)
-        ids = np.column_stack([triples[:, [HEAD, TAIL]], others])
-        rows, place = distinct_rows(self.entity, ids)
-        head, tail = gather(rows, place[:, 0]), gather(rows, place[:, 1])
+        rows = unit(self.entity)
+        head, tail = (gather(rows, torch.from_numpy(triples[:, end])) for end in (HEAD, TAIL))
         relation = unit_rows(self.relation, triples[:, 1])
         wanted = torch.where(torch.from_numpy(at_head)[:, None], tail - relation, head + relation)
-        far = below(self.settings.far, wanted, rows, place[:, 2:])
+        far = apart(wanted, rows, torch.from_numpy(others), 2)
         return squared(head + relation - tail), far
-
-
-def below(limit: float, wanted: Tensor, rows: Tensor, place: Tensor) -> Tensor:
-    """The squared distances below a limit between each vector and the unit rows placed beside it.
-
-    Most wrong triples are beyond the limit and teach nothing, so only the others get a gradient.
-    """
-    with torch.no_grad():
-        product = torch.bmm(gather(rows, place), wanted[:, :, None]).squeeze(2)
-        near = squared(wanted)[:, None] + 1 - 2 * product < limit
-        which, column = near.nonzero(as_tuple=True)
-    return squared(gather(wanted, which) - gather(rows, place[which, column]))
 
 
 def limit_loss(

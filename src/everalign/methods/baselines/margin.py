@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 
 from everalign.graph import IntArray
+from everalign.methods.baselines.apart import apart
 from everalign.methods.baselines.rows import gather, nearest_rows, unit
 from everalign.methods.baselines.static import Task
 from everalign.methods.neural.training import Nodes
+
+LEAST = 1e-12  # the root of a square of 0 has no gradient
 
 
 @dataclass(frozen=True)
@@ -23,13 +26,11 @@ class Compared:
     wrong_right: Tensor
     wrong_left: Tensor
 
-    def distances(self, x: Tensor, p: float) -> tuple[Tensor, Tensor]:
+    def distances(self, x: Tensor, power: int) -> tuple[Tensor, Tensor]:
         """Of the pairs (a column), and of their members from the wrong partners (a row each)."""
-        left, right = gather(x, self.left)[:, None], gather(x, self.right)[:, None]
-        wrong = torch.cat(
-            [left - gather(x, self.wrong_right), right - gather(x, self.wrong_left)], dim=1
-        )
-        return torch.norm(left - right, p, dim=2), torch.norm(wrong, p, dim=2)
+        left, right = gather(x, self.left), gather(x, self.right)
+        wrong = [apart(left, x, self.wrong_right, power), apart(right, x, self.wrong_left, power)]
+        return apart(left, x, self.right[:, None], power), torch.cat(wrong, dim=1)
 
 
 def margin_ranking(x: Tensor, compared: Compared, margin: float) -> Tensor:
@@ -40,7 +41,7 @@ def margin_ranking(x: Tensor, compared: Compared, margin: float) -> Tensor:
 
 def contrastive(x: Tensor, compared: Compared, margin: float, share: float) -> Tensor:
     """Σ ‖pair‖₂ + share · Σ [margin − ‖wrong pair‖₂]₊, per seed pair."""
-    right, wrong = compared.distances(x, 2)
+    right, wrong = (squares.clamp(min=LEAST).sqrt() for squares in compared.distances(x, 2))
     return (right.sum() + share * torch.relu(margin - wrong).sum()) / len(right)
 
 

@@ -21,7 +21,6 @@ from everalign.methods.baselines.settings import BaselineSettings
 from everalign.methods.baselines.static import Task
 from everalign.methods.baselines.translation import Translational, squared, unit_rows
 from everalign.methods.neural.chance import Chance
-from everalign.methods.neural.training import shuffled
 from everalign.methods.protocol import Method
 
 
@@ -29,12 +28,12 @@ from everalign.methods.protocol import Method
 class MTransESettings(BaselineSettings):
     """`mapping` weighs the seeds, all of which go with every batch of triples.
 
-    Rate, batch and weight are larger than published (0.01, 5000, 5): chosen by validation.
+    Rate and weight are larger than published (0.01, 5): chosen by validation.
     """
 
     learning_rate: float = 0.1
     validate_every: int = 5
-    batch: int = 20000
+    batches: int = 8
     mapping: float = 50.0
 
 
@@ -46,7 +45,7 @@ class MTransE(Translational[MTransESettings]):
         self.map = nn.Parameter(torch.eye(settings.dim))
 
     def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
-        for triples in shuffled(self.triples, self.settings.batch, rng):
+        for triples in self.batches(self.settings.batches, rng):
             ends = unit_rows(self.entity, triples[:, [0, 2]])
             relation = unit_rows(self.relation, triples[:, 1])
             gaps = squared(ends[:, 0] + relation - ends[:, 1])

@@ -27,7 +27,8 @@ def gather(rows: Tensor, place: Tensor) -> Tensor:
 def nearest_rows(asking: Tensor, answers: Tensor, own: Tensor, count: int) -> IntArray:
     """For each row of `asking`, up to `count` rows of `answers` with the largest product.
 
-    `own` is the row that does not count as an answer, unless there is no other. The order is any.
+    `own` is the row that does not count as an answer, unless there is no other; below 0, all
+    count. The order is any.
     """
     count = min(count, MOST_NEAREST, max(len(answers) - 1, 1))
     found = torch.empty((len(asking), count), dtype=torch.int32)
@@ -35,6 +36,7 @@ def nearest_rows(asking: Tensor, answers: Tensor, own: Tensor, count: int) -> In
     for first in range(0, len(asking), chunk):
         part = slice(first, first + chunk)
         similarity = asking[part] @ answers.T
-        similarity.scatter_(1, own[part, None], -torch.inf)
+        has_own = (own[part] >= 0).nonzero().squeeze(1)
+        similarity[has_own, own[part][has_own]] = -torch.inf
         found[part] = similarity.topk(count, dim=1, sorted=False).indices
     return found.numpy()

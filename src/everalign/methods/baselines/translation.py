@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -10,7 +12,7 @@ from everalign.graph import IntArray, union_triples
 from everalign.methods.baselines.rows import gather, unit
 from everalign.methods.baselines.static import SettingsT, Static, Task
 from everalign.methods.neural.chance import Chance
-from everalign.methods.neural.training import Nodes
+from everalign.methods.neural.training import Nodes, shuffled
 
 
 class Translational(Static[SettingsT]):
@@ -29,6 +31,14 @@ class Translational(Static[SettingsT]):
     def learner(self) -> torch.optim.Optimizer:
         # Fused: most rows of a step have no gradient, so its cost is that of walking the tables.
         return torch.optim.Adagrad(self.parameters(), lr=self.settings.learning_rate, fused=True)
+
+    def batches(self, count: int, rng: np.random.Generator) -> Iterator[Nodes]:
+        """All triples in random order, in so many batches.
+
+        A step walks the whole tables: with batches of one size, an epoch's cost would grow with
+        the square of the graphs.
+        """
+        return shuffled(self.triples, max(1, -(-len(self.triples) // count)), rng)
 
     def shorten(self) -> None:
         """Bring all rows back to length 1.

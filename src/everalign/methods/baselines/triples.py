@@ -11,6 +11,7 @@ from everalign.methods.baselines.rows import nearest_rows
 from everalign.methods.neural.training import Nodes
 
 HEAD, TAIL = 0, 2
+MOST_LOOKED_AT = 20_000  # nodes that a node's nearest are looked for among
 
 
 def with_swapped(triples: Nodes, seeds: Nodes) -> Nodes:
@@ -64,16 +65,26 @@ class Replacements:
         found: Nodes = self._nearest[replaced[:, None], choice].astype(np.int64)
         return found
 
-    def refresh(self, unit: Tensor, share: float) -> None:
+    def refresh(self, unit: Tensor, share: float, rng: np.random.Generator) -> None:
         """Draw from the nearest `share` of each graph from now on, by the nodes' unit vectors."""
-        parts = [_nearest(unit[first:end], share) + first for first, end in self._bounds]
+        parts = [_nearest(unit[first:end], share, rng) + first for first, end in self._bounds]
         self._count = np.repeat([part.shape[1] for part in parts], [len(part) for part in parts])
         width = max(part.shape[1] for part in parts)
         padded = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
         self._nearest = np.concatenate(padded)
 
 
-def _nearest(unit: Tensor, share: float) -> IntArray:
-    """The nearest others of each row, at least one of them, and itself where it is alone."""
-    count = max(int(share * len(unit)), 1)
-    return nearest_rows(unit, unit, torch.arange(len(unit)), count)
+def _nearest(unit: Tensor, share: float, rng: np.random.Generator) -> IntArray:
+    """The nearest others of each row, at least one of them, and itself where it is alone.
+
+    In a large graph, the nearest of some: with all, the cost would grow with its square.
+    """
+    some = np.arange(len(unit))
+    if len(some) > MOST_LOOKED_AT:
+        some = np.sort(rng.choice(some, MOST_LOOKED_AT, replace=False))
+    own = np.full(len(unit), -1)
+    own[some] = np.arange(len(some))
+    count = max(int(share * len(some)), 1)
+    found = nearest_rows(unit, unit[torch.from_numpy(some)], torch.from_numpy(own), count)
+    nearest: IntArray = some[found].astype(np.int32)
+    return nearest
