@@ -34,7 +34,7 @@ def test_what_is_written_reads_back(
         ("seed = true", "'seed' must be of type int, not True"),
         ("seed = -1", "'seed' must be a number from 0 on"),
         ("settings = 3", "'settings' must be a table"),
-        ("sede = 1", "unknown setting 'sede'; there are: method, rule, seed, settings"),
+        ("sede = 1", "unknown setting 'sede'; there are: method, names_from_iris"),
         ("seed = ", "not valid TOML"),
     ],
 )

@@ -74,7 +74,7 @@ def build(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
 
     >>> build(Config, {"sede": 1}, "my.toml")
     Traceback (most recent call last):
-    everalign.errors.ConfigError: my.toml: unknown setting 'sede'; there are: method, rule, ...
+    everalign.errors.ConfigError: my.toml: unknown setting 'sede'; there are: method, names...
     """
     defaults = {entry.name: getattr(kind(), entry.name) for entry in fields(kind)}  # type: ignore[arg-type]
     for name, value in values.items():

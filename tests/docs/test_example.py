@@ -162,7 +162,7 @@ def aligner(places: dict[str, list[tuple[str, ...]]], tmp_path: Path) -> Aligner
     files = {name: tmp_path / f"{name}.tsv" for name in places}
     for name, path in files.items():
         path.write_text("".join("\t".join(row) + "\n" for row in places[name]))
-    config = Config(settings=SETTINGS)
+    config = Config(names_from_iris=False, settings=SETTINGS)
     state = tmp_path / "places.state"
     return Aligner.create(state, files["left"], files["right"], files["seeds"], config=config)
 

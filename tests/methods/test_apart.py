@@ -30,7 +30,7 @@ def test_a_row_may_be_compared_with_itself() -> None:
     rows = torch.tensor([[1.0, 2.0], [4.0, 6.0]], requires_grad=True)
     distances = apart(rows, rows, torch.tensor([[0, 1], [0, 1]]), 1)
     assert distances.tolist() == [[0.0, 7.0], [7.0, 0.0]]
-    distances.sum().backward()
+    torch.autograd.backward(distances.sum())
     assert rows.grad.tolist() == [[-2.0, -2.0], [2.0, 2.0]]
 
 

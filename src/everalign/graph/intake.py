@@ -14,7 +14,7 @@ from everalign.graph.graph import Graph
 from everalign.graph.names import Vocabulary
 from everalign.graph.taking import TripleSource, opened
 from everalign.graph.values import IntArray
-from everalign.rdf import LinkLine, read_link_file, read_names
+from everalign.rdf import LinkLine, TripleReader, read_link_file, read_names
 
 LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
 NameSource: TypeAlias = str | Path | Iterable[str]
@@ -108,12 +108,18 @@ def refuse_swapped_sides(
         found = (others.find(names[number]) for number in mine.tolist())
         strangers = sum(n is not None and n < graphs[1 - here].entities for n in found)
         if 2 * strangers > len(mine):
-            source = sources[here]
             raise InputError(
                 f"left and right look swapped: {strangers} entities of this {side} delta are "
                 f"known in the {opposite} graph, none in the {side} graph",
-                path=source if isinstance(source, str | Path) else None,
+                path=_path(sources[here]),
             )
+
+
+def _path(source: TripleSource | None) -> str | Path | None:
+    """Where a source comes from, if that is a file."""
+    if isinstance(source, TripleReader):
+        return source.name
+    return source if isinstance(source, str | Path) else None
 
 
 def _lines(source: LinkSource) -> tuple[Iterable[LinkLine], str | Path | None]:
