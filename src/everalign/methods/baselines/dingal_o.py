@@ -34,7 +34,7 @@ class DINGALSettings(BaselineSettings):
 
     learning_rate: float = 0.1
     gate_rate: float = 0.01
-    max_epochs: int = 500
+    max_epochs: int = 300
     depth: int = 2
     margin: float = 3.0
     negatives: int = 25

@@ -34,7 +34,7 @@ class GCNAlignSettings(BaselineSettings):
     """More negatives than published (5 every 10 epochs), and Adam: by validation."""
 
     learning_rate: float = 0.1
-    max_epochs: int = 500
+    max_epochs: int = 300
     margin: float = 3.0
     negatives: int = 25
 

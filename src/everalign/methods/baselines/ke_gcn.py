@@ -37,7 +37,7 @@ class KEGCNSettings(BaselineSettings):
     """A rate that suits a table of rows at length 1, and a small one for relations."""
 
     learning_rate: float = 0.1
-    max_epochs: int = 500
+    max_epochs: int = 300
     margin: float = 3.0
     negatives: int = 25
     relation_rate: float = 0.001

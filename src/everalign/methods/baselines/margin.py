@@ -28,9 +28,11 @@ class Compared:
 
     def distances(self, x: Tensor, power: int) -> tuple[Tensor, Tensor]:
         """Of the pairs (a column), and of their members from the wrong partners (a row each)."""
-        left, right = gather(x, self.left), gather(x, self.right)
-        wrong = [apart(left, x, self.wrong_right, power), apart(right, x, self.wrong_left, power)]
-        return apart(left, x, self.right[:, None], power), torch.cat(wrong, dim=1)
+        of_left = torch.cat([self.right[:, None], self.wrong_right], dim=1)
+        of_right = torch.cat([self.left[:, None], self.wrong_left], dim=1)
+        asking = gather(x, torch.cat([self.left, self.right]))
+        left, right = apart(asking, x, torch.cat([of_left, of_right]), power).chunk(2)
+        return left[:, :1], torch.cat([left[:, 1:], right[:, 1:]], dim=1)
 
 
 def margin_ranking(x: Tensor, compared: Compared, margin: float) -> Tensor:

@@ -65,7 +65,7 @@ class Static(nn.Module, ABC, Generic[SettingsT]):
         """The vectors of some nodes, as they are now."""
 
     def learner(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), lr=self.settings.learning_rate)
+        return torch.optim.Adam(self.parameters(), lr=self.settings.learning_rate, fused=True)
 
     def learner_with(self, rate: float) -> torch.optim.Optimizer:
         """Adam, with a rate of its own for all but the table `entity`.
@@ -75,7 +75,7 @@ class Static(nn.Module, ABC, Generic[SettingsT]):
         """
         named = dict(self.named_parameters())
         table = {"params": [named.pop("entity")], "lr": self.settings.learning_rate}
-        return torch.optim.Adam([table, {"params": list(named.values()), "lr": rate}])
+        return torch.optim.Adam([table, {"params": list(named.values()), "lr": rate}], fused=True)
 
     def all_vectors(self) -> Tensor:
         """The vectors of all nodes, without gradients."""
