@@ -65,6 +65,15 @@ def test_a_patch_and_files_of_every_sort_make_one_version(
     assert (status["left_entities"], status["right_entities"]) == (5, 3)
 
 
+def test_removals_of_nothing_but_what_is_not_there_are_counted(
+    everalign: Run, state: str, tmp_path: Path
+) -> None:
+    (tmp_path / "lost.tsv").write_text("Oslo\tin\tSea\nOslo\tin\tAtlantis\n")
+    said = everalign("update", state, "--remove-left", "lost.tsv")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == "nothing to do: of what is to be removed, 2 rows are not there\n"
+
+
 def test_lines_that_cannot_be_read_are_skipped_only_if_asked(
     everalign: Run, state: str, tmp_path: Path
 ) -> None:
