@@ -169,6 +169,9 @@ def test_what_is_removed_goes_before_what_is_added_comes(towns: Aligner) -> None
     row = [("Oslo", "in", "Norway")]
     outcome = towns.update(left=row, change=Change(remove_left=row))
     assert outcome.message == "nothing new: all of it is known already"
+    new = [*row, ("Oslo", "near", "Drammen")]
+    (report,) = towns.update(left=new, change=Change(remove_left=row)).reports
+    assert report.absent == 0
 
 
 def test_a_delta_that_was_taken_back_is_applied_again_only_if_asked(towns: Aligner) -> None:
