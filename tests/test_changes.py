@@ -157,7 +157,7 @@ def test_removals_of_what_is_not_there_are_counted(towns: Aligner) -> None:
     (report,) = towns.update(change=Change(remove_left=rows)).reports
     assert (report.left_removed_triples, report.absent) == (1, 2)
     outcome = towns.update(change=Change(remove_left=rows[1:]))
-    assert outcome.message == "nothing new: all of it is known already"
+    assert outcome.message == "nothing to do: of what is to be removed, 2 rows are not there"
 
 
 def test_an_unknown_entity_cannot_be_dropped(towns: Aligner) -> None:
@@ -169,6 +169,9 @@ def test_what_is_removed_goes_before_what_is_added_comes(towns: Aligner) -> None
     row = [("Oslo", "in", "Norway")]
     outcome = towns.update(left=row, change=Change(remove_left=row))
     assert outcome.message == "nothing new: all of it is known already"
+    new = [*row, ("Oslo", "near", "Drammen")]
+    (report,) = towns.update(left=new, change=Change(remove_left=row)).reports
+    assert report.absent == 0
 
 
 def test_a_delta_that_was_taken_back_is_applied_again_only_if_asked(towns: Aligner) -> None:

@@ -134,7 +134,7 @@ class Aligner:
             if applied is not None:
                 return _outcome(store, first, _applied(applied, effect))
             if not anyway and not effect:
-                return _outcome(store, first, "nothing new: all of it is known already")
+                return _outcome(store, first, _nothing_new(delta.counts.get("absent", 0)))
             store.journal(delta)
             apply_pending(store, progress)
             return _outcome(store, first)
@@ -342,6 +342,12 @@ def _refuse_unfinished(store: Store, state: Path) -> None:
 def _refuse_seedless(method: str) -> None:
     if entry_of(method).needs_seeds:
         raise ConfigError(f"method {method!r} needs trusted links to start from: give --seeds")
+
+
+def _nothing_new(absent: int) -> str:
+    if absent:
+        return f"nothing to do: of what is to be removed, {absent} rows are not there"
+    return "nothing new: all of it is known already"
 
 
 def _applied(version: int, effect: bool) -> str:

@@ -121,7 +121,7 @@ def read_delta(
         },
         counts={
             "literals": sum(len(content.get(f"{side}_literals", ())) for side in SIDES),
-            "absent": unknown + _removals(content) - _removals(effect),
+            "absent": unknown + _absent(content, now),
         },
         full=full,
         asks_method=asks_method,
@@ -238,8 +238,14 @@ def _with(rows: IntArray, columns: tuple[int, ...], entities: list[int]) -> IntA
     return rows[np.isin(rows[:, columns], entities).any(axis=1)]
 
 
-def _removals(content: Content) -> int:
-    return sum(len(rows) for name, rows in content.items() if "_removed_" in name)
+def _absent(content: Content, now: Situation) -> int:
+    """How many removals name facts that are not there."""
+    facts = {"triples": now.triples, "literals": now.literals}
+    return sum(
+        int((~among(content.get(f"{side}_removed_{sort}", NO_FACTS), facts[sort][here])).sum())
+        for here, side in enumerate(SIDES)
+        for sort in FACTS
+    )
 
 
 def _occasion(store: Store | None) -> Content:

@@ -65,6 +65,15 @@ def test_a_patch_and_files_of_every_sort_make_one_version(
     assert (status["left_entities"], status["right_entities"]) == (5, 3)
 
 
+def test_removals_of_nothing_but_what_is_not_there_are_counted(
+    everalign: Run, state: str, tmp_path: Path
+) -> None:
+    (tmp_path / "lost.tsv").write_text("Oslo\tin\tSea\nOslo\tin\tAtlantis\n")
+    said = everalign("update", state, "--remove-left", "lost.tsv")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == "nothing to do: of what is to be removed, 2 rows are not there\n"
+
+
 def test_lines_that_cannot_be_read_are_skipped_only_if_asked(
     everalign: Run, state: str, tmp_path: Path
 ) -> None:
@@ -72,16 +81,17 @@ def test_lines_that_cannot_be_read_are_skipped_only_if_asked(
     refused = everalign("update", state, "--left", "more.nt")
     assert refused.returncode == 2
     assert "more.nt, line 2" in refused.stderr
-    said = everalign("update", state, "--left", "more.nt", "--skip-errors")
+    said = everalign("update", state, "--left", "more.nt", "--skip-errors", "--json")
     assert said.returncode == 0
-    assert "more.nt: 1 lines were skipped" in said.stdout
+    assert json.loads(said.stdout)["reports"]
+    assert "more.nt: 1 place was skipped" in said.stderr
     assert "skipped: more.nt, line 2: " in said.stderr
 
 
 def test_a_filter_says_what_it_left_out(everalign: Run, state: str, tmp_path: Path) -> None:
     (tmp_path / "more.nt").write_text("<urn:a> <urn:r> <urn:b> .\n<urn:a> <urn:s> <urn:c> .\n")
     said = everalign("update", state, "--left", "more.nt", "--graph-filter", "predicate=urn:r")
-    assert "more.nt: 1 statements were left out by the filter" in said.stdout
+    assert "more.nt: 1 statement was left out by the filter" in said.stderr
     status = json.loads(everalign("status", state, "--json").stdout)
     assert status["left_triples"] == len(LEFT) + 1
 

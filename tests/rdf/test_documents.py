@@ -227,7 +227,15 @@ NESTED = {
         "points outside of the file",
     ),
     "deep.rdf": (RDF + ">" + "<rdf:Description e:n='x'><e:r>" * 50_000, "nested too deeply"),
-    "deep.jsonld": ('{"urn:r":' * 500_000, "not JSON-LD"),
+    "attributes.rdf": (
+        RDF + "><rdf:Description" + "".join(f" e:a{n}='b'" for n in range(100_000)) + "/>",
+        "more than 5000 attributes",
+    ),
+    "deep.jsonld": ('{"urn:r":' * 500_000, "nested too deeply"),
+    "contexts.jsonld": (
+        '{"@context":{"@vocab":"urn:"},"r":' * 5000 + "1" + "}" * 5000,
+        "nested too deeply",
+    ),
     "lists.ttl": ("<urn:a> <urn:r> " + "( " * 2_000_000, "nested too deeply"),
     "brackets.ttl": ("<urn:a> <urn:r> " + "[ <urn:r> " * 500_000, "nested too deeply"),
     "triples.ttl": ("<urn:a> <urn:r> " + "<<( <urn:a> <urn:r> " * 100_000, "nested too deeply"),
@@ -243,6 +251,13 @@ NESTED = {
 def test_hostile_files_are_refused(write: Write, name: str) -> None:
     content, problem = NESTED[name]
     assert problem in refusal(write(name, content)).problem
+
+
+def test_brackets_in_the_labels_of_json_open_nothing(write: Write) -> None:
+    labels = [r"{[\\" * 40, r"\"{" * 5000, "}" * 300, "[" * 300]
+    told = ",".join(f'{{"@id":"urn:a","urn:r":"{label}"}}' for label in labels * 100)
+    path = write("a.jsonld", f"[{told}]")
+    assert {label for _, _, label in everything(path)[1]} == {f'"{label}"' for label in labels}
 
 
 def test_short_entities_are_expanded(write: Write) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from everalign.errors import InputError
-from everalign.rdf import TripleReader, read_triples
+from everalign.rdf import TripleReader, read_link_file, read_triples
 
 
 def written(path: Path, columns: dict[str, Any]) -> Path:
@@ -98,3 +99,39 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
     assert refusal(path) == "is named like a Parquet file but does not begin like one"
     path.write_bytes(gzip.compress(whole))
     assert "Parquet" in refusal(path)
+
+
+@pytest.mark.parametrize("kind", ["graph", "links"])
+def test_a_few_bytes_do_not_fill_the_memory(tmp_path: Path, kind: str) -> None:
+    """A long text that all rows share is held once, until it is too much."""
+    names = ("head", "relation", "tail") if kind == "graph" else ("left", "right")
+    shared = pyarrow.array(["urn:" + "x" * (1 << 20)])
+    repeated = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 200), shared)
+    short = pyarrow.array(["urn:a"] * 200)
+    columns = [*[short] * (len(names) - 1), repeated]
+    path = written(tmp_path / "bomb.parquet", dict(zip(names, columns, strict=True)))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="swells to more than 1000 times its size"):
+        list(read_triples(path) if kind == "graph" else read_link_file(path))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 25
+
+
+def test_long_texts_that_are_packed_are_refused_before_they_are_unpacked(tmp_path: Path) -> None:
+    short, long = ["urn:a"] * 100, ["x" * (1 << 20)] * 100
+    table = pyarrow.table({"head": short, "relation": short, "tail": long})
+    path = tmp_path / "bomb.parquet"
+    pyarrow.parquet.write_table(table, path, compression="zstd", use_dictionary=False)
+    assert "swells to more than 1000 times its size" in refusal(path)
+
+
+def test_links_in_columns_of_repeated_text_are_read(tmp_path: Path) -> None:
+    left = pyarrow.array(["a", "b"]).dictionary_encode()
+    path = written(tmp_path / "links.parquet", {"left": left, "right": ["A", "B"]})
+    assert [link[:2] for link in read_link_file(path)] == [("a", "A"), ("b", "B")]
+
+
+def test_a_table_without_rows_has_no_triples(tmp_path: Path) -> None:
+    columns = dict.fromkeys(("head", "relation", "tail"), pyarrow.array([], pyarrow.string()))
+    assert refusal(written(tmp_path / "none.parquet", columns)) == "has no triples"

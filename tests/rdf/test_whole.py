@@ -58,3 +58,10 @@ def test_a_long_name_is_no_trouble(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), whole_file(tmp_path / "nowhere" / "links"):
         pass
+
+
+def test_what_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "links.tsv"
+    with pytest.raises(FileNotFoundError) as caught, whole_file(path):
+        pass
+    assert caught.value.filename == str(path)

@@ -40,7 +40,10 @@ def choosing(command: Command) -> Command:
 def reading(
     rules: Sequence[str], skip_errors: bool, progress: Progress
 ) -> Iterator[Callable[[Sequence[Path]], TripleReader | None]]:
-    """A way to make readers of files; at the end it says what they have left out."""
+    """A way to make readers of files; at the end it says what they have left out.
+
+    That goes to standard error: standard output is for the answer.
+    """
     from everalign.rdf import Choice, TripleReader
 
     choice, readers = Choice.parsed(rules), []
@@ -60,9 +63,21 @@ def reading(
 
     yield reader
     for each in readers:
-        if each.left_out:
-            click.echo(f"{each.name}: {each.left_out} statements were left out by the filter")
-        for fault in each.skipped:
-            click.echo(f"skipped: {fault.path}, line {fault.line}: {fault.reason}", err=True)
-        if each.skipped_count:
-            click.echo(f"{each.name}: {each.skipped_count} lines were skipped")
+        for line in _left_out(each):
+            click.echo(line, err=True)
+
+
+def _left_out(reader: TripleReader) -> Iterator[str]:
+    if reader.left_out:
+        yield f"{reader.name}: {_counted(reader.left_out, 'statement')} left out by the filter"
+    for fault in reader.skipped:
+        place = fault.path if fault.line is None else f"{fault.path}, line {fault.line}"
+        yield f"skipped: {place}: {fault.reason}"
+    if reader.skipped_count > len(reader.skipped):
+        yield f"skipped: {reader.skipped_count - len(reader.skipped)} more, which are not listed"
+    if reader.skipped_count:
+        yield f"{reader.name}: {_counted(reader.skipped_count, 'place')} skipped"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"1 {what} was" if count == 1 else f"{count} {what}s were"

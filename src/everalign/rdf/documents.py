@@ -15,6 +15,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
 from everalign.errors import InputError
 from everalign.rdf.feeding import Feed
 from everalign.rdf.formats import Format
+from everalign.rdf.jsonfeed import JsonFeed
 from everalign.rdf.names import Triple
 from everalign.rdf.opening import opened_stream, replayed
 from everalign.rdf.reading import Reading
@@ -33,6 +34,7 @@ _PARSED_AS = {
     Format.RDF_XML: RdfFormat.RDF_XML,
     Format.JSON_LD: RdfFormat.JSON_LD,
 }
+_FEEDS: dict[Format, type[Feed]] = {Format.RDF_XML: XmlFeed, Format.JSON_LD: JsonFeed}
 _GOES_ON_AFTER_FAULT = (Format.TURTLE, Format.TRIG)
 _REMOTE_CONTEXT = "No LoadDocumentCallback"
 
@@ -89,7 +91,7 @@ class _Document:
         source: io.BufferedIOBase = stream
         if file_format is Format.JSON_LD:
             source, self._parsed_as = _json_source(stream)
-        feed = XmlFeed if file_format is Format.RDF_XML else Feed
+        feed = _FEEDS.get(file_format, Feed)
         self._feed = feed(source, by_line=by_line)
 
     def rows(self) -> Iterator[tuple[Triple, int | None]]:

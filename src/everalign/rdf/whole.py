@@ -33,5 +33,10 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
         unfinished.replace(path)
+    except OSError as error:
+        # Nobody has asked for the file that is not finished.
+        if error.filename == str(unfinished):
+            error.filename = str(path)
+        raise
     finally:
         unfinished.unlink(missing_ok=True)

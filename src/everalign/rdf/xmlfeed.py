@@ -1,8 +1,9 @@
 """RDF/XML on its way to the parser, read along by the XML parser of the standard library.
 
 That one knows the line of a fault and whether the document is complete, and it tells of what
-the RDF parser would follow without measure: entities made of entities, and elements nested in
-elements. Short entities for namespaces, as OWL files have them, are accepted.
+the RDF parser would follow without measure: entities made of entities, elements nested in
+elements, attributes by the thousand. Short entities for namespaces, as OWL files have them, are
+accepted.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from everalign.rdf.feeding import Feed
 LONGEST_ENTITY = 1000
 MOST_ENTITIES = 1000
 DEEPEST_ELEMENT = 500
+# The RDF parser compares every attribute of an element with every other.
+MOST_ATTRIBUTES = 5000
 
 
 class XmlFeed(Feed):
@@ -53,8 +56,10 @@ class XmlFeed(Feed):
     def _count_open(self, chunk: bytes) -> None:
         """Elements are counted where they begin and end."""
 
-    def _start(self, _name: str, _attributes: dict[str, str]) -> None:
+    def _start(self, _name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
+        if len(attributes) > MOST_ATTRIBUTES:
+            self._refuse(f"an element has more than {MOST_ATTRIBUTES} attributes")
         if self._depth > DEEPEST_ELEMENT:
             self._refuse("elements are nested too deeply")
 

@@ -16,6 +16,7 @@ ALIGN = (
     ' xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><Alignment>\n'
 )
 END = "</Alignment></rdf:RDF>\n"
+NESTED = "<<( <urn:a> <urn:r> " * 50_000  # would overflow the stack of the parser
 BOMB = (
     '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">\n<!ENTITY b "&a;&a;&a;&a;">]>\n'
     f'<r xmlns="{SPACE}">&b;</r>\n'
@@ -39,8 +40,8 @@ def test_turtle_of_others_is_read(write: Write) -> None:
         "PREFIX owl: <http://www.w3.org/2002/07/owl#> # links\n"
         "<urn:a> owl:sameAs <urn:b>, <urn:c> .\n_:x owl:sameAs <urn:y> .\n"
     )
-    found = [(link.left, link.right) for link in read_link_file(write("links.ttl", text))]
-    assert found == [("urn:a", "urn:b"), ("urn:a", "urn:c"), ("_:x", "urn:y")]
+    found = [("urn:a", "urn:b", 2), ("urn:a", "urn:c", 2), ("_:x", "urn:y", 3)]
+    assert read_link_file(write("links.ttl", text)) == found
 
 
 def test_a_link_that_stands_there_twice_is_one_link(write: Write) -> None:
@@ -61,6 +62,10 @@ def test_a_link_that_stands_there_twice_is_one_link(write: Write) -> None:
         ("l.nt", "<urn:a> <urn:near> <urn:b> .\n", 1, "owl:sameAs, found 'urn:near'"),
         ("l.nt", f"<urn:a b> {SAME_AS} <urn:b> .\n", 1, "not an IRI: '<urn:a b>'"),
         ("l.ttl", f"<urn:a> {SAME_AS} <urn:b> .\n<urn:a> ex:p <urn:b> .\n", 2, "not Turtle"),
+        ("l.ttl", f'\n<urn:a> {SAME_AS} "b" .\n', 2, "expected a link between entities"),
+        ("l.nt", "<urn:a> <urn:r> " + NESTED, 1, "triples about triples"),
+        ("l.ttl", "<urn:a> <urn:r> " + NESTED, 1, "nested too deeply"),
+        ("l.ttl", f"<urn:a> {SAME_AS} <urn:b> .\n" + "( " * 200_000, 2, "nested too deeply"),
         (
             "l.rdf",
             ALIGN + cell("urn:a", "urn:b", "&lt;"),

@@ -30,7 +30,7 @@ def read_link_file(path: str | Path) -> list[LinkLine]:
     or ``owl:sameAs`` in any format of RDF, with or without annotations.
 
     The name tells the format; a table is SSSOM if it begins like one. A link that stands there
-    twice is given once, with its first line. Turtle has 0 for the line, which is not known.
+    twice is given once, with its first line.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as directory:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import IO, cast
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, parse
 from pyoxigraph import Triple as QuotedTriple
 
 from everalign.errors import InputError
+from everalign.rdf.feeding import Feed
 from everalign.rdf.linkfiles.rows import RDF, SAME_AS, SSSOM, XSD, LinkRow, Style, as_iri, decimal
 from everalign.rdf.links import LinkLine
 from everalign.rdf.names import is_iri, shortened
-from everalign.rdf.opening import Block, text_blocks
+from everalign.rdf.opening import Block, opened_stream, text_blocks
+from everalign.rdf.terms import reason_of, refuse_nesting
 
 REIFIES = f"{RDF}reifies"
 _OWN_PREFIXES = {"owl": "http://www.w3.org/2002/07/owl#", "sssom": SSSOM}
-# A statement with the line it stands in; 0 where the parser does not tell.
+# A statement with the line it stands in.
 _Found = tuple[Quad, int]
 
 
@@ -64,23 +67,54 @@ def read_nt(path: Path) -> Iterator[LinkLine]:
 
 
 def read_turtle(path: Path) -> Iterator[LinkLine]:
-    """The links of a Turtle file; its parser does not tell their lines, so these are 0."""
-    text = "".join(block.text for block in text_blocks(path))
-    return _links([(quad, 0) for quad in _parsed(text, RdfFormat.TURTLE, path)], path)
+    """The links of a Turtle file, each with its line."""
+    with opened_stream(path) as (_, stream):
+        return _links(list(_turtle(Feed(stream, by_line=True), path)), path)
+
+
+def _turtle(feed: Feed, path: Path) -> Iterator[_Found]:
+    """The statements, as far as the feed finds nothing in them that is made to do harm."""
+    try:
+        # No more than read() is asked of the feed.
+        for quad in parse(cast(IO[bytes], feed), format=RdfFormat.TURTLE, lenient=True):
+            feed.finished(at_top=type(quad.subject) is NamedNode)
+            yield quad, feed.line or 0
+    except SyntaxError as error:
+        line = error.lineno or feed.line
+        raise InputError(f"not Turtle ({reason_of(error)})", path=path, line=line) from None
+    except MemoryError:  # the parser has a limit of its own
+        raise InputError(feed.too_long().problem, path=path, line=feed.line) from None
+    except InputError as error:
+        raise InputError(error.problem, path=path, line=error.line) from None
 
 
 def _numbered(block: Block, path: Path) -> Iterator[_Found]:
     """The statements of a block: parsed at once where each line is one, or else line by line."""
-    lines = list(block.lines())
-    try:
-        quads = list(parse(block.text, format=RdfFormat.N_TRIPLES, lenient=True))
-    except SyntaxError:
-        quads = []
+    lines = [(number, line) for number, line in block.lines() if line and not line.startswith("#")]
+    quads = [] if "<<" in block.text else _at_once(block.text)
     if len(quads) == len(lines):
         yield from ((quad, number) for quad, (number, _) in zip(quads, lines, strict=True))
         return
     for number, line in lines:
-        yield from ((each, number) for each in _parsed(line, RdfFormat.N_TRIPLES, path, number))
+        yield from ((each, number) for each in _in_line(line, path, number))
+
+
+def _at_once(text: str) -> list[Quad]:
+    try:
+        return list(parse(text, format=RdfFormat.N_TRIPLES, lenient=True))
+    except SyntaxError:
+        return []
+
+
+def _in_line(line: str, path: Path, number: int) -> list[Quad]:
+    try:
+        refuse_nesting(line)
+        # Lenient, as for triples: a stray "%" in an IRI does no harm to a name.
+        return list(parse(line, format=RdfFormat.N_TRIPLES, lenient=True))
+    except SyntaxError as error:
+        raise InputError(f"not N-Triples ({reason_of(error)})", path=path, line=number) from None
+    except InputError as error:
+        raise InputError(error.problem, path=path, line=number) from None
 
 
 def _property(row: LinkRow, style: Style) -> str:
@@ -91,16 +125,6 @@ def _annotation(row: LinkRow, style: Style, *, short: bool) -> str:
     name = _property(row, style)
     relation = f"sssom:{name}" if short else f"<{SSSOM}{name}>"
     return f" {{| {relation} {decimal(row.score)} |}}"
-
-
-def _parsed(text: str, format: RdfFormat, path: Path, line: int | None = None) -> list[Quad]:
-    try:
-        # Lenient, as for triples: a stray "%" in an IRI does no harm to a name.
-        return list(parse(text, format=format, lenient=True))
-    except SyntaxError as error:
-        reason = error.msg.partition(": ")[2] or error.msg
-        place = line if line is not None else error.lineno
-        raise InputError(f"not {format.name} ({reason})", path=path, line=place) from None
 
 
 def _links(found: Iterable[_Found], path: Path) -> Iterator[LinkLine]:

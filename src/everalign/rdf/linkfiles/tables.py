@@ -13,6 +13,9 @@ from everalign.rdf.linkfiles.rows import LinkRow, Style
 from everalign.rdf.links import LinkLine
 from everalign.rdf.names import shortened, without_brackets
 from everalign.rdf.opening import text_blocks
+from everalign.rdf.parquet import texts_of
+
+_PAIR = ("left", "right")
 
 
 def write_tsv(rows: Sequence[LinkRow], _style: Style) -> Iterator[bytes]:
@@ -61,11 +64,12 @@ def read_parquet(path: Path) -> Iterator[LinkLine]:
     try:
         with arrow.parquet.ParquetFile(path) as file:
             _check_columns(arrow, file.schema_arrow, path)
-            for batch in file.iter_batches(columns=["left", "right"]):
-                for row in batch.to_pylist():
-                    number += 1
-                    left, right = (_string(row, key, path, number) for key in ("left", "right"))
-                    yield LinkLine(left, right, number)
+        for rows in texts_of(_PAIR, path):
+            for row in rows:
+                number += 1
+                said = dict(zip(_PAIR, row, strict=True))
+                left, right = (_string(said, key, path, number) for key in _PAIR)
+                yield LinkLine(left, right, number)
     except arrow.ArrowException as error:
         raise InputError(f"is no Parquet file that can be read ({error})", path=path) from None
     except OSError as error:
@@ -106,6 +110,8 @@ def _check_columns(arrow: Any, schema: Any, path: Path) -> None:
             found = ", ".join(schema.names)
             raise InputError(f"has no column {name!r}, only {shortened(found)}", path=path)
         kind = schema.field(name).type
+        if arrow.types.is_dictionary(kind):
+            kind = kind.value_type
         if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
             raise InputError(f"the column {name!r} is not text but {kind}", path=path)
 
