@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.literals.graphs import texts
 
+from everalign import Aligner, Change
 from everalign.config import Config
 from everalign.errors import ConfigError
 from everalign.graph import Graph
@@ -88,3 +89,42 @@ def test_the_union_needs_a_choice_from_either_side() -> None:
     found = united(names, vectors)
     # (0, 0): one way by name, the other by vector. 1 is disputed; the more alike pair wins.
     assert set(found.pairs()) == {(0, 0), (1, 1)}
+
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+TOWNS = ("Londres", "Bruxelles", "Varsovie", "Copenhague", "Lisbonne", "Moscou")
+CITIES = ("London", "Brussels", "Warsaw", "Copenhagen", "Lisbon", "Moscow")
+QUICK = {"dim": 8, "proxies": 4, "negatives": 16, "max_epochs": 2, "update_max_epochs": 1}
+
+
+def rows_of(names: tuple[str, ...], prefix: str) -> list[tuple[str, str, str]]:
+    """A ring of entities whose IRIs look like names and are none; all but the first have one."""
+    iris = [f"http://{prefix}.org/n{number}" for number in range(len(names))]
+    ring = list(zip(iris, ["next"] * len(iris), iris[1:] + iris[:1], strict=True))
+    named = zip(iris[1:], names[1:], strict=True)
+    return [*ring, *((iri, LABEL, f'"{name}"') for iri, name in named)]
+
+
+def test_labels_reach_the_methods_that_compare_names_and_seeds_are_not_needed(
+    tmp_path: Path,
+) -> None:
+    left, right = rows_of(TOWNS, "left"), rows_of(CITIES[:1] + CITIES[:0:-1], "right")
+    aligner = Aligner.create(tmp_path / "state", left, right, config=Config(method="names"))
+    found = {(link.left[-2:], link.right[-2:]) for link in aligner.links()}
+    assert {("n1", "n5"), ("n3", "n3"), ("n4", "n2"), ("n5", "n1")} <= found
+
+
+@pytest.mark.parametrize("method", ["contea-names", "contea-names-union", "combined"])
+def test_methods_with_contea_inside_read_names_and_say_when_they_train_anew(
+    tmp_path: Path, method: str
+) -> None:
+    pytest.importorskip("torch")
+    left, right = rows_of(TOWNS, "left"), rows_of(CITIES, "right")
+    seeds = [(f"http://left.org/n{n}", f"http://right.org/n{n}") for n in (0, 1, 2)]
+    config = Config(method=method, settings=QUICK)
+    aligner = Aligner.create(tmp_path / "state", left, right, seeds, config=config)
+    (report,) = aligner.update(change=Change(withdraw=seeds[:1])).reports
+    assert "trained anew: 1 links are not trusted any more" in report.notes
+    if method == "contea-names-union":
+        found = {(link.left[-2:], link.right[-2:]) for link in aligner.links()}
+        assert {("n3", "n3"), ("n4", "n4"), ("n5", "n5")} <= found

@@ -50,7 +50,7 @@ class ByNames:
         pairs, there, back = choices_of_names(problem, self.settings, progress)
         both = there & back
         return Candidates.of(
-            pairs.left[both], pairs.right[both], pairs.probability[both], notes=_notes(problem)
+            pairs.left[both], pairs.right[both], pairs.probability[both], notes=notes_on_names(problem)
         )
 
     def save(self) -> Arrays:
@@ -60,7 +60,8 @@ class ByNames:
         pass
 
 
-def _notes(problem: Problem) -> tuple[str, ...]:
+def notes_on_names(problem: Problem) -> tuple[str, ...]:
+    """What would be needed to read the names better, if anything."""
     note = note_on([*problem.left_values.literals, *problem.right_values.literals])
     return (note,) if note else ()
 
