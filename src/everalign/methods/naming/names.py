@@ -50,7 +50,10 @@ class ByNames:
         pairs, there, back = choices_of_names(problem, self.settings, progress)
         both = there & back
         return Candidates.of(
-            pairs.left[both], pairs.right[both], pairs.probability[both], notes=notes_on_names(problem)
+            pairs.left[both],
+            pairs.right[both],
+            pairs.probability[both],
+            notes=notes_on_names(problem),
         )
 
     def save(self) -> Arrays:
