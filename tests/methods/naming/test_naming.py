@@ -42,6 +42,20 @@ def test_entities_of_one_name_are_left_alone() -> None:
     assert links(problem(("Paris", "Berlin"), ("Paris", "Paris ", "Berlin"))) == {(1, 2)}
 
 
+def test_a_name_of_thousands_takes_no_pairs_of_all_of_them() -> None:
+    from everalign.methods.naming.names import choices_of_names
+    from everalign.methods.naming.settings import NameSettings
+
+    ring = Graph.of([(at, 0, (at + 1) % 3000) for at in range(3000)])
+    many, row = texts("Paris", "Lisbonne"), np.arange(3000, dtype=np.int32)
+    rows = np.stack([row, np.zeros_like(row), (row == 7).astype(np.int32)], axis=1)
+    named = replace(many, rows=rows)
+    given = Problem(ring, ring, NO_LINKS, NO_LINKS, left_values=named, right_values=named)
+    found = choices_of_names(given, NameSettings(), silent)
+    assert len(found.pairs.left) < 20_000
+    assert links(given) == {(7, 7)}
+
+
 def test_trusted_entities_are_no_candidates() -> None:
     given = replace(
         problem(("Paris",), ("Paris", "Pari")), seeds=np.array([[1, 0]], dtype=np.int32)

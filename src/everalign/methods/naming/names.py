@@ -20,6 +20,7 @@ from everalign.methods.naming.settings import NameSettings
 from everalign.methods.protocol import Arrays, Problem
 from everalign.progress import Progress
 
+SHARED = 2  # entities of one name are enough to know that none of them is chosen
 NEARNESS = np.float32(1e-3)  # what shared rare pieces count beside the distance: they break ties
 
 
@@ -83,7 +84,7 @@ def choices_of_names(problem: Problem, settings: NameSettings, progress: Progres
     alike = _alike(left.texts.latin, right.texts.latin, found.left, found.right)
     alike += NEARNESS * found.direct
     texts = Pairs(found.left, found.right, alike)
-    places = expanded(texts, left.name, right.name)
+    places = expanded(texts, left.name, right.name, SHARED)
     pairs = Pairs(left.entity[places.left], right.entity[places.right], places.probability)
     enough = pairs.probability >= settings.least
     progress("comparing names", 1, 1)
