@@ -252,3 +252,10 @@ def test_contea_trains_anew_where_it_has_learned_what_no_longer_holds(
     assert not any(link.left == "Fjord" and link.right == "Океан" for link in aligner.links())
     (report,) = aligner.update(change=change).reports
     assert report.notes == (() if told is None else (told,))
+
+
+def test_the_history_says_what_a_confirmed_link_replaces(towns: Aligner) -> None:
+    towns.confirm([("Oslo", "Рим")])
+    assert told(towns, "Oslo")[-1] == (
+        1, "confirmed", "confirmed by a person: replaces Oslo – Осло",
+    )  # fmt: skip

@@ -11,7 +11,7 @@ from tests.literals.graphs import texts
 
 from everalign import Aligner, Change
 from everalign.config import Config
-from everalign.errors import ConfigError
+from everalign.errors import ConfigError, InputError
 from everalign.graph import Graph
 from everalign.literals import ValueMatches
 from everalign.methods import Problem, make_method
@@ -142,3 +142,18 @@ def test_methods_with_contea_inside_read_names_and_say_when_they_train_anew(
     if method == "contea-names-union":
         found = {(link.left[-2:], link.right[-2:]) for link in aligner.links()}
         assert {("n3", "n3"), ("n4", "n4"), ("n5", "n5")} <= found
+
+
+def test_word_vectors_of_other_sizes_are_refused_and_unknown_words_are_not(tmp_path: Path) -> None:
+    from everalign.methods.naming.settings import NameSettings
+    from everalign.methods.naming.vectors import vectors_of_names
+
+    files = {"three": "oslo 1 0 0\n", "two": "oslo 1 0\n", "strange": "2 3\nxyz 1 0 0\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    three, two, strange = (str(tmp_path / name) for name in files)
+    given = problem(("Oslo",), ("Oslo",))
+    with pytest.raises(InputError, match="have 3 and 2 numbers: they must be of one space"):
+        vectors_of_names(given, NameSettings(left_vectors=three, right_vectors=two), 4)
+    vectors = vectors_of_names(given, NameSettings(left_vectors=three, right_vectors=strange), 4)
+    assert np.abs(vectors).sum(axis=1).astype(bool).tolist() == [True] + [False] * 7
