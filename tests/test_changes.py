@@ -259,3 +259,19 @@ def test_the_history_says_what_a_confirmed_link_replaces(towns: Aligner) -> None
     assert told(towns, "Oslo")[-1] == (
         1, "confirmed", "confirmed by a person: replaces Oslo – Осло",
     )  # fmt: skip
+
+
+def test_the_same_update_with_a_withdrawal_may_be_run_twice(towns: Aligner) -> None:
+    change = Change(withdraw=[("Italy", "Италия")], left=[("Rome", "near", "Oslo")])
+    towns.update(change=change)
+    assert towns.update(change=change).message == "this delta was applied as version 1"
+    outcome = towns.withdraw([("Italy", "Италия")])
+    assert outcome.message == "nothing to do: withdrawn already"
+    with pytest.raises(SeedError, match="was neither given nor confirmed nor rejected"):
+        towns.withdraw([("Oslo", "Рим")])
+
+
+def test_what_is_taken_back_and_said_again_at_once_holds(towns: Aligner) -> None:
+    towns.update(change=Change(withdraw=toys.SEEDS[:1], seeds=toys.SEEDS[:1]), full=True)
+    assert links(towns)["Norway"] == "Норвегия"
+    assert [what for _, what, _ in told(towns, "Norway")] == ["confirmed"]
