@@ -228,3 +228,53 @@ def test_literals_are_kept_and_make_an_entity(towns: Aligner) -> None:
 def test_a_method_that_needs_seeds_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="method 'toy' needs trusted links"):
         Aligner.create(tmp_path / "state", toys.LEFT, toys.RIGHT, config=Config(method="toy"))
+
+
+def test_a_link_that_comes_is_not_put_down_to_what_its_entity_has_lost(towns: Aligner) -> None:
+    towns.update(change=Change(withdraw=[("Italy", "Италия")], seeds=[("Rome", "Рим")]))
+    towns.update(change=Change(remove_left=[("Rome", "has", "Forum")]))
+    towns.update(change=Change(remove_left=[("Bergen", "has", "Fish"), ("Bergen", "has", "Rain")]))
+    came = [h for h in towns.history(since=1) if h.what in ("added", "revised")]
+    assert came
+    assert not any("removed" in h.reason for h in came)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (Change(confirm=[("Sea", "Рим")]), "trained anew: 1 links are not trusted any more"),
+        (Change(reject=[("Sea", "Море")]), "trained anew: 1 links are not trusted any more"),
+        (Change(reject=[("Fjord", "Океан")]), None),
+    ],
+)
+def test_contea_trains_anew_where_it_has_learned_what_no_longer_holds(
+    tmp_path: Path, quick: Config, change: Change, told: str | None
+) -> None:
+    pytest.importorskip("torch")
+    aligner = Aligner.create(tmp_path / "state", toys.LEFT, toys.RIGHT, toys.SEEDS, config=quick)
+    assert not any(link.left == "Fjord" and link.right == "Океан" for link in aligner.links())
+    (report,) = aligner.update(change=change).reports
+    assert report.notes == (() if told is None else (told,))
+
+
+def test_the_history_says_what_a_confirmed_link_replaces(towns: Aligner) -> None:
+    towns.confirm([("Oslo", "Рим")])
+    assert told(towns, "Oslo")[-1] == (
+        1, "confirmed", "confirmed by a person: replaces Oslo – Осло",
+    )  # fmt: skip
+
+
+def test_the_same_update_with_a_withdrawal_may_be_run_twice(towns: Aligner) -> None:
+    change = Change(withdraw=[("Italy", "Италия")], left=[("Rome", "near", "Oslo")])
+    towns.update(change=change)
+    assert towns.update(change=change).message == "this delta was applied as version 1"
+    outcome = towns.withdraw([("Italy", "Италия")])
+    assert outcome.message == "nothing to do: withdrawn already"
+    with pytest.raises(SeedError, match="was neither given nor confirmed nor rejected"):
+        towns.withdraw([("Oslo", "Рим")])
+
+
+def test_what_is_taken_back_and_said_again_at_once_holds(towns: Aligner) -> None:
+    towns.update(change=Change(withdraw=toys.SEEDS[:1], seeds=toys.SEEDS[:1]), full=True)
+    assert links(towns)["Norway"] == "Норвегия"
+    assert [what for _, what, _ in told(towns, "Norway")] == ["confirmed"]

@@ -103,9 +103,10 @@ def read_delta(
     """
     names = vocabulary(store, "left"), vocabulary(store, "right")
     known = [{sort: len(roll) for sort, roll in rolls(side)} for side in names]
-    now = Situation() if store is None else Situation.of(delta for _, delta in line_of(store))
+    line = [] if store is None else [delta for _, delta in line_of(store)]
+    now = Situation.of(line)
     content, unknown = _facts(change, names, now, progress)
-    content |= _words(change, names, now)
+    content |= _words(change, names, now, _ever_spoken_of(line))
     if store is None:
         content = {Word.SEED.value: NO_LINKS, Word.VALID.value: NO_LINKS} | content
     effect = _effect(content, now)
@@ -169,8 +170,11 @@ def _facts(
     return {name: rows for name, rows in content.items() if len(rows) or _always(name)}, unknown
 
 
-def _words(change: Change, names: Vocabularies, now: Situation) -> Content:
-    """What people say, as it was told."""
+def _words(change: Change, names: Vocabularies, now: Situation, ever: set[Pair]) -> Content:
+    """What people say, as it was told; `ever` are the pairs of which they said something before.
+
+    What is taken back already may be taken back again: the same command can be run twice.
+    """
     said = now.words
     trusted = now.pairs(Word.SEED, Word.VALID, Word.CONFIRMED)
 
@@ -178,7 +182,7 @@ def _words(change: Change, names: Vocabularies, now: Situation) -> Content:
         return "was rejected: confirm it instead" if said.get(pair) is Word.REJECTED else None
 
     def refuse_unspoken(pair: Pair) -> str | None:
-        return None if pair in said else "was neither given nor confirmed nor rejected"
+        return None if pair in ever else "was neither given nor confirmed nor rejected"
 
     seeds = take_links(change.seeds, *names, known=trusted, refuse=refuse_rejected)
     valid = take_links(change.valid, *names, taken=seeds, known=trusted, refuse=refuse_rejected)
@@ -193,6 +197,16 @@ def _words(change: Change, names: Vocabularies, now: Situation) -> Content:
         WITHDRAWN: take_pairs(change.withdraw, *names, refuse=refuse_unspoken),
     }
     return {name: rows for name, rows in content.items() if len(rows)}
+
+
+def _ever_spoken_of(line: list[Delta]) -> set[Pair]:
+    return {
+        (left, right)
+        for delta in line
+        for word in Word
+        if word.value in delta.arrays
+        for left, right in delta.arrays[word.value].tolist()
+    }
 
 
 def _refuse_contradiction(confirmed: IntArray, rejected: IntArray, names: Vocabularies) -> None:
@@ -219,7 +233,17 @@ def _effect(content: Content, now: Situation) -> Content:
         if word.value in content:
             unsaid = [pair for pair in content[word.value].tolist() if not _said(now, pair, word)]
             effect[word.value] = np.array(unsaid, dtype=np.int32).reshape(-1, 2)
+    if WITHDRAWN in content:
+        effect[WITHDRAWN] = _taken_back(content, now)
     return {name: rows for name, rows in effect.items() if len(rows) or _always(name)}
+
+
+def _taken_back(content: Content, now: Situation) -> IntArray:
+    """The pairs of which nothing is said any more: what is said again at once still holds."""
+    again = {tuple(pair) for word in Word for pair in content.get(word.value, NO_LINKS).tolist()}
+    pairs = [tuple(pair) for pair in content[WITHDRAWN].tolist()]
+    void = [pair for pair in pairs if pair in now.words and pair not in again]
+    return np.array(void, dtype=np.int32).reshape(-1, 2)
 
 
 def _said(now: Situation, pair: list[int], word: Word) -> bool:

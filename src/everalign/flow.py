@@ -42,7 +42,8 @@ def apply_pending(store: Store, progress: Progress) -> None:
     else:
         kept, proposed, remarks = {}, None, _last_remarks(store, occasion)
         links = view.found if back is None else store.links(back).found
-        moves = changes(view.found, links, version, _return_to(back))
+        # A version that equals an old one has its very scores.
+        moves = changes(view.found, links, version, _return_to(back), least=0)
     info = _facts(store, occasion, moves) | remarks | {"links": len(links)}
     info |= {"seconds": round(perf_counter() - started, 3), "peak_rss_mb": _peak_rss_mb()}
     store.commit(kept, [*words, *moves], info, proposed)
@@ -88,12 +89,14 @@ def _decided(config: Config, found: Candidates, view: View, bereft: BothSides) -
 
 
 def _loss(bereft: BothSides, gone: BothSides) -> Why:
-    """What a link has lost, where its entities have lost something."""
+    """Why a link fell or has another score, where its entities have lost something."""
 
-    def why(pair: Pair) -> str:
-        if _either(pair, gone):
+    def why(move: Event) -> str:
+        if move.kind not in (Kind.RETRACTED, Kind.RESCORED):
+            return ""
+        if _either(move.pair, gone):
             return "an entity was removed"
-        return "facts of its entities were removed" if _either(pair, bereft) else ""
+        return "facts of its entities were removed" if _either(move.pair, bereft) else ""
 
     return why
 

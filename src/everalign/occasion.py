@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from everalign.graph import Graph, IntArray, Values
-from everalign.ledger import Link, View
+from everalign.ledger import Link, Pair, View
 from everalign.literals import with_names_of_iris
 from everalign.matching import Candidates
 from everalign.methods import Problem
@@ -23,6 +23,7 @@ from everalign.situation import (
     line_of,
     reverts_to,
     turn_of,
+    words_of,
 )
 from everalign.store import Delta, Side, Sort, Store
 
@@ -175,14 +176,19 @@ class Occasion:
                     yield delta.arrays[name]
 
     def _lost_links(self) -> int:
-        """How many links the method could have learned from are not trusted any more."""
-        taken_back = (WITHDRAWN, Word.REJECTED.value)
-        return sum(
-            len(delta.arrays[name])
-            for delta in self.since
-            for name in taken_back
-            if name in delta.arrays
-        )
+        """How many links that the method has learned from, or found, are taken from it."""
+        if self.turn is None:
+            return 0
+        now, known = self.situation.words, self.store.links(self.turn)
+        trusted = {pair for pair, word in self._words_then().items() if word is not Word.REJECTED}
+        void = {pair for pair in trusted if now.get(pair, Word.REJECTED) is Word.REJECTED}
+        wrong = {pair for pair, word in now.items() if word is Word.REJECTED}
+        return len(void | (wrong & known.links.keys()))
+
+    def _words_then(self) -> dict[Pair, Word]:
+        """What people had said at the method's last turn."""
+        assert self.turn is not None, "it had a turn"
+        return words_of(delta for _, delta in line_of(self.store, self.turn))
 
 
 def _existing(pairs: IntArray, gone: BothSides) -> IntArray:

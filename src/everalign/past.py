@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from everalign.graph import Names
-from everalign.ledger import Event, Pair, Standing, View
+from everalign.ledger import Event, Kind, Pair, Standing, View
 from everalign.ledger.links import Partners
 from everalign.rdf.linkfiles import LinkChange, Span
 from everalign.reasons import find_entity
@@ -89,6 +89,8 @@ def version_iri(store: Store, version: int) -> str:
 def told(event: Event, left: Names | Sequence[str], right: Names | Sequence[str]) -> str:
     """The reason of an event, with the names of the links that it competes with."""
     rivals = " and ".join(f"{left[a]} – {right[b]}" for a, b in event.rivals)
+    if rivals and event.kind is Kind.CONFIRMED:
+        return f"{event.reason}: replaces {rivals}"
     return f"{event.reason} {rivals}".strip()
 
 

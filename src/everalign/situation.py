@@ -52,9 +52,7 @@ class Situation:
             tuple(_folded(kept, f"{side}_{sort}", f"{side}_removed_{sort}") for side in SIDES)
             for sort in FACTS
         )
-        words: dict[Pair, Word] = {}
-        for arrays in kept:
-            _speak(words, arrays)
+        words = _words(kept)
         return Situation((triples[0], triples[1]), (literals[0], literals[1]), words)
 
     def present(self, side: int, entities: int) -> Mask:
@@ -99,6 +97,11 @@ def turn_of(line: Sequence[tuple[int, Delta]]) -> int | None:
     return next((number for number, delta in reversed(line) if delta.asks_method), None)
 
 
+def words_of(deltas: Iterable[Delta]) -> dict[Pair, Word]:
+    """The last word on each pair that deltas speak of."""
+    return _words([delta.arrays for delta in deltas])
+
+
 def gained_and_lost(before: IntArray, after: IntArray) -> tuple[int, int]:
     """How many facts are there that were not, and how many are not that were.
 
@@ -141,6 +144,13 @@ def _folded(deltas: Sequence[Mapping[str, IntArray]], added: str, removed: str) 
     rows = np.concatenate(parts)
     rows.setflags(write=False)
     return rows
+
+
+def _words(deltas: Sequence[Mapping[str, IntArray]]) -> dict[Pair, Word]:
+    words: dict[Pair, Word] = {}
+    for arrays in deltas:
+        _speak(words, arrays)
+    return words
 
 
 def _speak(words: dict[Pair, Word], arrays: Mapping[str, IntArray]) -> None:

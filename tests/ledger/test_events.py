@@ -38,3 +38,11 @@ def test_only_a_score_that_changes_visibly_is_worth_an_event() -> None:
     assert changes(before, [Link(1, 10, 0.504), Link(2, 20, 0.494)], 4) == [
         Event(4, Kind.RESCORED, 2, 20, 0.494, "found with another score")
     ]
+
+
+def test_every_score_counts_where_it_is_asked_for() -> None:
+    before = [Link(1, 10, 0.5), Link(2, 20, 0.6)]
+    after = [Link(1, 10, 0.501), Link(2, 20, 0.6)]
+    assert changes(before, after, 4) == []
+    (event,) = changes(before, after, 4, least=0)
+    assert (event.kind, event.pair, event.score) == (Kind.RESCORED, (1, 10), 0.501)

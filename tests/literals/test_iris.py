@@ -23,6 +23,7 @@ from everalign.literals import names_of_iris
         ("4711", None),
         ("http://example.org/550e8400-e29b-41d4-a716-446655440000", None),
         ("http://example.org/d41d8cd98f00b204e9800998ecf8427e", None),
+        ("http://example.org/entity/13a2e8c2", None),
         ("http://rdf.freebase.com/ns/m.02mjmr", None),
         ("http://example.org/", "example.org"),
         ("", None),

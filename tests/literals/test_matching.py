@@ -129,3 +129,9 @@ def test_numbers_within_the_tolerance_are_found(left: list[float], right: list[f
     assert expected <= {(i, j) for i, j, _ in found.rows()}
     for i, j, _ in found.rows():
         assert abs(left[i] - right[j]) <= 0.0101 * max(abs(left[i]), abs(right[j]))
+
+
+def test_thousands_of_spellings_of_one_text_are_not_paired_all_with_all() -> None:
+    spellings = values([f'"Same"@x-{number}' for number in range(2000)])
+    found = match_values(spellings, spellings)
+    assert 2000 <= len(found.left) < 2000 * 2000 / 5

@@ -10,8 +10,6 @@ from everalign.ledger.links import Link, Pair, Partners, rivals
 
 WORTH_RECORDING = 0.005
 
-Why: TypeAlias = Callable[[Pair], str]
-
 
 class Kind(StrEnum):
     """What happened to a link. The last three are a person's word, the others a method's.
@@ -59,13 +57,22 @@ class Event(NamedTuple):
         return rivals(self.pair, self.other_left, self.other_right)
 
 
+Why: TypeAlias = Callable[[Event], str]
+
+
 def changes(
-    before: Sequence[Link], after: Sequence[Link], version: int, why: Why | None = None
+    before: Sequence[Link],
+    after: Sequence[Link],
+    version: int,
+    why: Why | None = None,
+    *,
+    least: float = WORTH_RECORDING,
 ) -> list[Event]:
     """The events that lead from one set of links to the next, both one-to-one.
 
     Retractions come first, so that the links are one-to-one after every single event. `why` may
-    know more of a pair than that it was found, or not found any more.
+    know more of a move than that a pair was found, or not found any more. Scores that differ by
+    less than `least` count as the same.
 
     >>> for event in changes([Link(1, 10, 0.5)], [Link(1, 11, 0.6), Link(2, 20, 0.9)], 3):
     ...     print(event.kind, event.pair, event.reason, event.rivals)
@@ -80,14 +87,14 @@ def changes(
     for link in after:
         if link.pair not in old:
             events.append(_new(link, formerly, version))
-        elif abs(link.score - old[link.pair]) >= WORTH_RECORDING:
+        elif link.score != old[link.pair] and abs(link.score - old[link.pair]) >= least:
             events.append(Event(version, Kind.RESCORED, *link, "found with another score"))
     return events if why is None else [_explained(event, why) for event in events]
 
 
 def _explained(event: Event, why: Why) -> Event:
     """The event with what else is known of its reason; its rivals are named last."""
-    cause = why(event.pair)
+    cause = why(event)
     return event._replace(reason=f"{cause}: {event.reason}") if cause else event
 
 

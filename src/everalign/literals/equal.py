@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from everalign.literals.matches import ValueMatches
 
-MOST = 1000  # equal values of one key on a side; more are spellings that tell nothing
+MOST = 100  # equal values of one key on a side; more are spellings that tell nothing
 
 
 def equal_keys(left: Sequence[str], right: Sequence[str], probability: float) -> ValueMatches:

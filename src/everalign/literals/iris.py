@@ -10,7 +10,7 @@ _IDENTIFIER = re.compile(
     r"[QPL]\d+|[A-Z]{0,3}[-:. ]?\d{5,}"  # Q42, tt0111161; but K2 and STS-113 are names
     r"|[a-z]?[./]?[mg][./][0-9a-z_]+"  # /m/02mjmr, g.11b6
     r"|(?:urn:)?(?:uuid:)?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}"
-    r"|(?=[0-9a-f]*\d)[0-9a-f]{16,}",  # hashes
+    r"|(?=[0-9a-f]*\d)[0-9a-f]{8,}",  # hashes, also short ones
     re.IGNORECASE,
 )
 # Long strings without a space in which digits and letters take turns are nobody's name.

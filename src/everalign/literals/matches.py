@@ -70,24 +70,40 @@ def best_of(parts: Iterable[ValueMatches], least: float = 0.0) -> ValueMatches:
     return ValueMatches(left[keep], right[keep], probability[keep])
 
 
-def expanded(pairs: ValueMatches, left: IntArray, right: IntArray) -> ValueMatches:
+def expanded(pairs: ValueMatches, left: IntArray, right: IntArray, most: int) -> ValueMatches:
     """Pairs of groups as pairs of their members; −1 is no group.
 
+    Of large groups, each member is paired with the first `most` of the other group: so many
+    equal ones tell nothing, and all pairs of them would be too many.
+
     >>> groups = ValueMatches.of([0], [1], [0.5])
-    >>> expanded(groups, np.array([0, -1, 0]), np.array([1, 0])).rows()
+    >>> expanded(groups, np.array([0, -1, 0]), np.array([1, 0]), 9).rows()
     [(0, 0, 0.5), (2, 0, 0.5)]
     """
-    row, one = _members(pairs.left, left)
-    again, two = _members(pairs.right[row], right)
+    everyone = max(len(left), len(right))
+    sizes = (np.bincount(side[side >= 0], minlength=1).max() for side in (left, right))
+    if max(sizes) <= most:
+        return _paired(pairs, left, right, (everyone, everyone))
+    limits = (everyone, most), (most, everyone)
+    return best_of([_paired(pairs, left, right, limit) for limit in limits])
+
+
+def _paired(
+    pairs: ValueMatches, left: IntArray, right: IntArray, most: tuple[int, int]
+) -> ValueMatches:
+    row, one = _members(pairs.left, left, most[0])
+    again, two = _members(pairs.right[row], right, most[1])
     return ValueMatches.of(one[again], two, pairs.probability[row[again]])
 
 
-def _members(groups: IntArray, member_of: IntArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each entry of `groups` and each member of it: the place of the entry, the member."""
+def _members(
+    groups: IntArray, member_of: IntArray, most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each entry of `groups` and each of its first members: the entry's place, the member."""
     order = np.argsort(member_of, kind="stable")
     ordered = member_of[order]
     first = np.searchsorted(ordered, groups)
-    count = np.searchsorted(ordered, groups, side="right") - first
+    count = np.minimum(np.searchsorted(ordered, groups, side="right") - first, most)
     row = np.repeat(np.arange(len(groups)), count)
     within = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
     return row, order[first[row] + within]

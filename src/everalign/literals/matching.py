@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from everalign.graph import IntArray, Values
-from everalign.literals.equal import equal_keys
+from everalign.literals.equal import MOST, equal_keys
 from everalign.literals.forms import Form, form_of
 from everalign.literals.likeness import likeness
 from everalign.literals.matches import ValueMatches, best_of, expanded
@@ -81,7 +81,7 @@ def _similar(
         one = name_vectors(left.raw, settings.left_vectors)
         two = name_vectors(right.raw, settings.right_vectors)
         parts.append(near_vectors(one, two, settings.similar, settings.least))
-    return expanded(best_of(parts), left.text, right.text)
+    return expanded(best_of(parts), left.text, right.text, MOST)
 
 
 def _same_core(left: Texts, right: Texts) -> ValueMatches:

@@ -1,8 +1,9 @@
-"""The name of each entity: the text of the attribute that most entities have."""
+"""The name of each entity: the text of the attribute that names most entities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy as np
 from everalign.graph import IntArray, Values
 from everalign.literals.forms import Kind, form_of
 from everalign.literals.texts import Texts, texts_of
+
+# The last part of rdfs:label, skos:prefLabel, foaf:name, schema:name, dct:title and the like.
+_NAMING = re.compile(r"(?:.*[#/:])?(?:label|pref_?label|name|title)", re.IGNORECASE)
 
 
 class NamedEntities(NamedTuple):
@@ -25,7 +29,9 @@ def named_entities(
 ) -> NamedEntities:
     """The names of those entities that are among the given ones.
 
-    `translations` are folded texts; a name that has one is replaced by it.
+    A name stands in the attribute that most entities have a text in, of those that are called
+    label, name or title if there are any. `translations` are folded texts; a name that has one is
+    replaced by it.
 
     >>> values = Values(np.array([[5, 0, 0]], dtype=np.int32), ["label"], ['"Москва"'])
     >>> named = named_entities(values, np.array([5, 6], dtype=np.int32))
@@ -45,6 +51,13 @@ def named_entities(
     texts = texts_of(forms)
     text = texts.text[np.searchsorted(used, rows[:, 2])]
     rows, text = rows[text >= 0], text[text >= 0]
-    mine = rows[:, 1] == np.bincount(rows[:, 1]).argmax() if len(rows) else text >= 0
+    mine = rows[:, 1] == _naming(rows, values.attributes) if len(rows) else text >= 0
     entity, first = np.unique(rows[mine, 0], return_index=True)
     return NamedEntities(entity.astype(np.int32), text[mine][first], texts)
+
+
+def _naming(rows: IntArray, attributes: Sequence[str]) -> int:
+    """The attribute whose texts are names."""
+    count = np.bincount(rows[:, 1], minlength=len(attributes))
+    named = np.array([_NAMING.fullmatch(attribute) is not None for attribute in attributes])
+    return int((count * named if count[named].any() else count).argmax())

@@ -21,8 +21,8 @@ from everalign.rdf.opening import text_blocks
 TILE = 1024  # rows that are compared at a time
 
 
-def read_vectors(path: str | Path, words: set[str]) -> dict[str, Floats32]:
-    """The vectors of those of the words that the file has, in small letters."""
+def read_vectors(path: str | Path, words: set[str]) -> tuple[dict[str, Floats32], int]:
+    """The vectors of those of the words that the file has, in small letters, and their size."""
     path = Path(path)
     found: dict[str, Floats32] = {}
     size = 0
@@ -37,7 +37,7 @@ def read_vectors(path: str | Path, words: set[str]) -> dict[str, Floats32]:
                 found[key] = _vector(numbers, size, path, number)
     if not size:
         raise InputError("holds no word vectors", path=path)
-    return found
+    return found, size
 
 
 def _is_header(word: str, numbers: str) -> bool:
@@ -62,8 +62,7 @@ def name_vectors(names: Sequence[str], path: str | Path) -> Floats32:
     """
     split = [name.lower().split() for name in names]
     count = Counter(word for words in split for word in set(words))
-    known = read_vectors(path, set(count))
-    size = len(next(iter(known.values()), np.zeros(1)))
+    known, size = read_vectors(path, set(count))
     vectors = np.zeros((len(names), size), dtype=np.float32)
     for row, words in enumerate(split):
         for word in words:
@@ -71,6 +70,13 @@ def name_vectors(names: Sequence[str], path: str | Path) -> Floats32:
                 vectors[row] += known[word] * math.log1p(len(names) / count[word])
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def refuse_other_space(left: Floats32, right: Floats32) -> None:
+    """Vectors of different sizes cannot be compared."""
+    if left.shape[1] != right.shape[1]:
+        problem = f"the word vectors have {left.shape[1]} and {right.shape[1]} numbers"
+        raise InputError(f"{problem}: they must be of one space")
 
 
 def near_vectors(left: Floats32, right: Floats32, kept: int, least: float) -> ValueMatches:
@@ -82,9 +88,7 @@ def near_vectors(left: Floats32, right: Floats32, kept: int, least: float) -> Va
     >>> near_vectors(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), 1, 0.1).rows()
     [(0, 0, 0.9), (1, 1, 0.9)]
     """
-    if left.shape[1] != right.shape[1]:
-        problem = f"the word vectors have {left.shape[1]} and {right.shape[1]} numbers"
-        raise InputError(f"{problem}: they must be of one space")
+    refuse_other_space(left, right)
     return best_of(
         [_nearest(left, right, kept, least), _nearest(right, left, kept, least).turned()]
     )

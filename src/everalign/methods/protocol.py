@@ -30,8 +30,8 @@ class Problem:
     of the left and the right entities whose facts or trusted links are others than at the
     method's last turn; None if that is not known. Ids without a triple and without a literal
     are `gone`: their entities were removed, and no link may name them. `lost_triples` and
-    `lost_links` count the triples that were removed and the trusted links that people took back
-    since then.
+    `lost_links` count the triples that were removed since then, and the links that were trusted or
+    found then and that people have taken back.
     """
 
     left: Graph

@@ -77,24 +77,29 @@ METHODS: dict[str, Entry] = {
             extra="neural",
             rule="latest",
             calibrated=True,
+            reads_literals=True,
         ),
         Entry(
             "names",
             "translated or transliterated names compared by Levenshtein distance; learns nothing",
             "everalign.methods.naming:make_names",
             rule="latest",
+            needs_seeds=False,
+            reads_literals=True,
         ),
         Entry(
             "contea-names",
             "ContEA that starts from the vectors of names",
             "everalign.methods.naming:make_contea_names",
             extra="neural",
+            reads_literals=True,
         ),
         Entry(
             "contea-names-union",
             "ContEA and names side by side",
             "everalign.methods.naming:make_union",
             extra="neural",
+            reads_literals=True,
         ),
         _baseline(
             "mtranse", "translations and a linear map between the graphs (IJCAI 2017); retrained"

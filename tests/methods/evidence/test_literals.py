@@ -51,6 +51,9 @@ def test_names_without_any_trusted_link(sample: Sampled) -> None:
     gold = [*sample.gold[0], *map(tuple, problem.seeds.tolist() + problem.valid.tolist())]
     assert score(result.accepted().pairs(), gold).f1 > 0.9
     assert any("confidence is a guess" in note for note in result.notes)
+    links = result.accepted()
+    told = f"{len(links)} links of a mean confidence of {links.score.mean():.2f}"
+    assert f"without trusted links: {told}" in result.notes
 
 
 def test_a_ring_is_turned_right_by_names_alone() -> None:

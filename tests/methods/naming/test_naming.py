@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from tests.literals.graphs import texts
 
+from everalign import Aligner, Change
 from everalign.config import Config
-from everalign.errors import ConfigError
+from everalign.errors import ConfigError, InputError
 from everalign.graph import Graph
 from everalign.literals import ValueMatches
 from everalign.methods import Problem, make_method
@@ -39,6 +40,20 @@ def test_each_others_best_names_are_linked() -> None:
 
 def test_entities_of_one_name_are_left_alone() -> None:
     assert links(problem(("Paris", "Berlin"), ("Paris", "Paris ", "Berlin"))) == {(1, 2)}
+
+
+def test_a_name_of_thousands_takes_no_pairs_of_all_of_them() -> None:
+    from everalign.methods.naming.names import choices_of_names
+    from everalign.methods.naming.settings import NameSettings
+
+    ring = Graph.of([(at, 0, (at + 1) % 3000) for at in range(3000)])
+    many, row = texts("Paris", "Lisbonne"), np.arange(3000, dtype=np.int32)
+    rows = np.stack([row, np.zeros_like(row), (row == 7).astype(np.int32)], axis=1)
+    named = replace(many, rows=rows)
+    given = Problem(ring, ring, NO_LINKS, NO_LINKS, left_values=named, right_values=named)
+    found = choices_of_names(given, NameSettings(), silent)
+    assert len(found.pairs.left) < 20_000
+    assert links(given) == {(7, 7)}
 
 
 def test_trusted_entities_are_no_candidates() -> None:
@@ -88,3 +103,57 @@ def test_the_union_needs_a_choice_from_either_side() -> None:
     found = united(names, vectors)
     # (0, 0): one way by name, the other by vector. 1 is disputed; the more alike pair wins.
     assert set(found.pairs()) == {(0, 0), (1, 1)}
+
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+TOWNS = ("Londres", "Bruxelles", "Varsovie", "Copenhague", "Lisbonne", "Moscou")
+CITIES = ("London", "Brussels", "Warsaw", "Copenhagen", "Lisbon", "Moscow")
+QUICK = {"dim": 8, "proxies": 4, "negatives": 16, "max_epochs": 2, "update_max_epochs": 1}
+
+
+def rows_of(names: tuple[str, ...], prefix: str) -> list[tuple[str, str, str]]:
+    """A ring of entities whose IRIs look like names and are none; all but the first have one."""
+    iris = [f"http://{prefix}.org/n{number}" for number in range(len(names))]
+    ring = list(zip(iris, ["next"] * len(iris), iris[1:] + iris[:1], strict=True))
+    named = zip(iris[1:], names[1:], strict=True)
+    return [*ring, *((iri, LABEL, f'"{name}"') for iri, name in named)]
+
+
+def test_labels_reach_the_methods_that_compare_names_and_seeds_are_not_needed(
+    tmp_path: Path,
+) -> None:
+    left, right = rows_of(TOWNS, "left"), rows_of(CITIES[:1] + CITIES[:0:-1], "right")
+    aligner = Aligner.create(tmp_path / "state", left, right, config=Config(method="names"))
+    found = {(link.left[-2:], link.right[-2:]) for link in aligner.links()}
+    assert {("n1", "n5"), ("n3", "n3"), ("n4", "n2"), ("n5", "n1")} <= found
+
+
+@pytest.mark.parametrize("method", ["contea-names", "contea-names-union", "combined"])
+def test_methods_with_contea_inside_read_names_and_say_when_they_train_anew(
+    tmp_path: Path, method: str
+) -> None:
+    pytest.importorskip("torch")
+    left, right = rows_of(TOWNS, "left"), rows_of(CITIES, "right")
+    seeds = [(f"http://left.org/n{n}", f"http://right.org/n{n}") for n in (0, 1, 2)]
+    config = Config(method=method, settings=QUICK)
+    aligner = Aligner.create(tmp_path / "state", left, right, seeds, config=config)
+    (report,) = aligner.update(change=Change(withdraw=seeds[:1])).reports
+    assert "trained anew: 1 links are not trusted any more" in report.notes
+    if method == "contea-names-union":
+        found = {(link.left[-2:], link.right[-2:]) for link in aligner.links()}
+        assert {("n3", "n3"), ("n4", "n4"), ("n5", "n5")} <= found
+
+
+def test_word_vectors_of_other_sizes_are_refused_and_unknown_words_are_not(tmp_path: Path) -> None:
+    from everalign.methods.naming.settings import NameSettings
+    from everalign.methods.naming.vectors import vectors_of_names
+
+    files = {"three": "oslo 1 0 0\n", "two": "oslo 1 0\n", "strange": "2 3\nxyz 1 0 0\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    three, two, strange = (str(tmp_path / name) for name in files)
+    given = problem(("Oslo",), ("Oslo",))
+    with pytest.raises(InputError, match="have 3 and 2 numbers: they must be of one space"):
+        vectors_of_names(given, NameSettings(left_vectors=three, right_vectors=two), 4)
+    vectors = vectors_of_names(given, NameSettings(left_vectors=three, right_vectors=strange), 4)
+    assert np.abs(vectors).sum(axis=1).astype(bool).tolist() == [True] + [False] * 7

@@ -35,7 +35,8 @@ class Combined:
         self._evidence.update(problem, progress)
 
     def candidates(self, problem: Problem, progress: Progress) -> Candidates:
-        return self._evidence.candidates(problem, progress)
+        found = self._evidence.candidates(problem, progress)
+        return replace(found, notes=(*found.notes, *self._contea.notes))
 
     def explain(
         self, problem: Problem, left: int | None, right: int | None

@@ -35,7 +35,7 @@ class ContEA:
         self.seed = seed
         self.updates = 0
         self._united: tuple[tuple[Graph, Graph], UnionGraph] | None = None
-        self._notes: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
 
     def fit(self, problem: Problem, progress: Progress) -> None:
         s, chance = self.settings, Chance(self.seed, self.updates)
@@ -57,8 +57,8 @@ class ContEA:
 
     def update(self, problem: Problem, progress: Progress) -> None:
         self.updates += 1
-        self._notes = self._reasons_to_retrain(problem)
-        if self.settings.retrain or self._notes:
+        self.notes = self._reasons_to_retrain(problem)
+        if self.settings.retrain or self.notes:
             self.fit(problem, progress)
             return
         s, chance = self.settings, Chance(self.seed, self.updates)
@@ -80,7 +80,7 @@ class ContEA:
         found = nearest_pairs(
             problem, vectors, neighbours=self.settings.neighbours, progress=progress
         )
-        return replace(found, notes=self._notes)
+        return replace(found, notes=self.notes)
 
     def vectors(self, problem: Problem) -> NDArray[np.float32]:
         """The vectors of all nodes of the union graph."""

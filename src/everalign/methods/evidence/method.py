@@ -71,13 +71,14 @@ class Evidence:
         table, confidence = self._memory.knowledge.beliefs.table, self._memory.confidence
         rows = one_to_one(table, confidence)
         rows = rows[confidence[rows] >= WORTH_PROPOSING]
-        return Candidates.of(
+        found = Candidates.of(
             table.left[rows],
             table.right[rows],
             confidence[rows],
             threshold=self._memory.threshold,
             notes=self._notes(problem),
         )
+        return replace(found, notes=(*found.notes, *_sureness(problem, found.accepted())))
 
     def save(self) -> Arrays:
         return to_arrays(self._memory, self.settings.soft)
@@ -140,6 +141,8 @@ class Evidence:
     def _notes_on_trust(self, problem: Problem) -> tuple[str, ...]:
         trust = Trust.of(problem, self.settings, self.seed)
         given = f"trusted links: {len(trust.all)}"
+        if len(self._memory.confidence) == 0 and len(trust.all) == 0:
+            return ("no trusted links, and no literals that say the same: nothing to go by",)
         if len(self._memory.confidence) == 0:
             return ("no two entities share a matched neighbour: nothing to go by",)
         if self._memory.lore is None:
@@ -147,3 +150,11 @@ class Evidence:
         if not trust.enough:
             return (f"{given}, little to learn from: confidence is a guess",)
         return ()
+
+
+def _sureness(problem: Problem, links: Candidates) -> tuple[str, ...]:
+    """How sure the links are, where nobody vouches for any."""
+    if len(problem.seeds) + len(problem.valid) or not len(links):
+        return ()
+    mean = links.score.mean()
+    return (f"without trusted links: {len(links)} links of a mean confidence of {mean:.2f}",)

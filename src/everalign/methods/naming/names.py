@@ -20,6 +20,7 @@ from everalign.methods.naming.settings import NameSettings
 from everalign.methods.protocol import Arrays, Problem
 from everalign.progress import Progress
 
+SHARED = 2  # entities of one name are enough to know that none of them is chosen
 NEARNESS = np.float32(1e-3)  # what shared rare pieces count beside the distance: they break ties
 
 
@@ -50,7 +51,10 @@ class ByNames:
         pairs, there, back = choices_of_names(problem, self.settings, progress)
         both = there & back
         return Candidates.of(
-            pairs.left[both], pairs.right[both], pairs.probability[both], notes=_notes(problem)
+            pairs.left[both],
+            pairs.right[both],
+            pairs.probability[both],
+            notes=notes_on_names(problem),
         )
 
     def save(self) -> Arrays:
@@ -60,7 +64,8 @@ class ByNames:
         pass
 
 
-def _notes(problem: Problem) -> tuple[str, ...]:
+def notes_on_names(problem: Problem) -> tuple[str, ...]:
+    """What would be needed to read the names better, if anything."""
     note = note_on([*problem.left_values.literals, *problem.right_values.literals])
     return (note,) if note else ()
 
@@ -79,7 +84,7 @@ def choices_of_names(problem: Problem, settings: NameSettings, progress: Progres
     alike = _alike(left.texts.latin, right.texts.latin, found.left, found.right)
     alike += NEARNESS * found.direct
     texts = Pairs(found.left, found.right, alike)
-    places = expanded(texts, left.name, right.name)
+    places = expanded(texts, left.name, right.name, SHARED)
     pairs = Pairs(left.entity[places.left], right.entity[places.right], places.probability)
     enough = pairs.probability >= settings.least
     progress("comparing names", 1, 1)

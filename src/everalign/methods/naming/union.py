@@ -6,6 +6,8 @@ both have chosen it, by whichever of the two. ContEA itself knows nothing of nam
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from everalign.graph import IntArray
@@ -13,7 +15,7 @@ from everalign.literals.matches import ValueMatches as Pairs
 from everalign.matching import Candidates, best_either_way
 from everalign.methods.contea import ContEASettings
 from everalign.methods.contea.method import ContEA
-from everalign.methods.naming.names import Choices, choices_of_names
+from everalign.methods.naming.names import Choices, choices_of_names, notes_on_names
 from everalign.methods.naming.settings import NameSettings
 from everalign.methods.protocol import Arrays, Problem
 from everalign.progress import Progress
@@ -35,7 +37,8 @@ class Union:
     def candidates(self, problem: Problem, progress: Progress) -> Candidates:
         by_name = choices_of_names(problem, self.names, progress)
         by_vector = self._choices_of_vectors(problem, progress)
-        return united(by_name, by_vector)
+        found = united(by_name, by_vector)
+        return replace(found, notes=(*notes_on_names(problem), *self._contea.notes))
 
     def save(self) -> Arrays:
         return self._contea.save()

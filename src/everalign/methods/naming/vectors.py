@@ -9,6 +9,7 @@ import numpy as np
 from everalign.literals import name_vectors, named_entities, texts_as_rows
 from everalign.literals.matches import Floats32
 from everalign.literals.naming import NamedEntities
+from everalign.literals.vectors import refuse_other_space
 from everalign.matching import unit
 from everalign.methods.naming.settings import NameSettings
 from everalign.methods.protocol import Problem
@@ -38,11 +39,12 @@ def vectors_of_names(problem: Problem, settings: NameSettings, dim: int) -> Floa
 
 
 def _of_words(left: NamedEntities, right: NamedEntities, settings: NameSettings) -> object:
-    parts = (
+    one, two = (
         name_vectors(side.texts.raw, path)
         for side, path in ((left, settings.left_vectors), (right, settings.right_vectors))
     )
-    return np.concatenate(list(parts))
+    refuse_other_space(one, two)
+    return np.concatenate([one, two])
 
 
 def _of_pieces(left: NamedEntities, right: NamedEntities) -> object:
