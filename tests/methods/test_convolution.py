@@ -12,7 +12,11 @@ from everalign.graph import Graph, unite
 torch = pytest.importorskip("torch")
 
 from everalign.methods.baselines.attention import Pairs, attend, two_steps  # noqa: E402
-from everalign.methods.baselines.convolution import normalised_adjacency, spread  # noqa: E402
+from everalign.methods.baselines.convolution import (  # noqa: E402
+    implied_edges,
+    normalised_adjacency,
+    spread,
+)
 from everalign.methods.baselines.gcn_align import telling  # noqa: E402
 from everalign.methods.baselines.ke_gcn import Score  # noqa: E402
 from everalign.methods.baselines.margin import (  # noqa: E402
@@ -89,3 +93,13 @@ def test_the_gradients_of_one_triple() -> None:
     entity, relation = score.gradients(torch.tensor([[0.0], [3.0]]), torch.tensor([[1.0]]))
     assert entity.tolist() == [[pytest.approx(1)], [pytest.approx(-1)]]
     assert relation.tolist() == [[pytest.approx(1)]]
+
+
+def test_seeds_with_connected_partners_are_connected() -> None:
+    """Left 0 – 1 – 2, right 3, 4, 5 with 3 – 5 only; the seeds are 0, 3 and 1, 4 and 2, 5."""
+    left, right = Graph.of([(0, 0, 1), (1, 0, 2)]), Graph.of([(0, 0, 2), (1, 0, 1)])
+    graph = unite(left, right)
+    source, target = implied_edges(graph, np.array([(0, 3), (1, 4), (2, 5)]))
+    found = set(zip(source.tolist(), target.tolist(), strict=True))
+    assert {(0, 2), (2, 0), (3, 4), (4, 3), (4, 5), (5, 4)} == {(a, b) for a, b in found if a != b}
+    assert implied_edges(graph, np.empty((0, 2), dtype=np.int64))[0].tolist() == []

@@ -14,6 +14,8 @@ from torch import Tensor
 from everalign.graph import UnionGraph
 
 Ints = NDArray[Any]
+Edges = tuple[Ints, Ints]
+NO_EDGES: Edges = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,31 @@ class _Spread(torch.autograd.Function):
 
 
 def normalised_adjacency(
-    graph: UnionGraph, weight: NDArray[np.float32] | None = None
+    graph: UnionGraph, weight: NDArray[np.float32] | None = None, more: Edges | None = None
 ) -> Adjacency:
-    """D^-½ (A + I) D^-½ with the row sums D of A + I; `weight` has a number per edge, else 1."""
+    """D^-½ (A + I) D^-½ with the row sums D of A + I; `weight` has a number per edge, else 1.
+
+    `more` are sources and targets of edges that the graph does not have.
+    """
     own = np.arange(graph.nodes)
-    row = np.concatenate([graph.source, own])
-    column = np.concatenate([graph.target, own])
+    extra = NO_EDGES if more is None else more
+    row = np.concatenate([graph.source, own, extra[0]])
+    column = np.concatenate([graph.target, own, extra[1]])
     edge = np.ones(len(graph.source), dtype=np.float32) if weight is None else weight
-    value = np.concatenate([edge, np.ones(graph.nodes, dtype=np.float32)])
+    value = np.concatenate([edge, np.ones(graph.nodes + len(extra[0]), dtype=np.float32)])
     scale = np.bincount(row, value, graph.nodes) ** -0.5
     return Adjacency.of(row, column, value * scale[row] * scale[column], (graph.nodes,) * 2)
+
+
+def implied_edges(graph: UnionGraph, seeds: NDArray[np.int64]) -> Edges:
+    """Edges between members of seeds whose partners have one, where they have none themselves."""
+    partner = np.full(graph.nodes, -1)
+    partner[seeds] = seeds[:, ::-1]
+    source, target = partner[graph.source], partner[graph.target]
+    both = (source >= 0) & (target >= 0)
+    there = graph.source * np.int64(graph.nodes) + graph.target
+    missing = np.setdiff1d(source[both] * np.int64(graph.nodes) + target[both], there)
+    return missing // max(graph.nodes, 1), missing % max(graph.nodes, 1)
 
 
 def compressed(row: Ints, column: Ints, value: Tensor, shape: tuple[int, int]) -> Tensor:
