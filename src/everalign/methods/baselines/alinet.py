@@ -47,7 +47,7 @@ class AliNetSettings(BaselineSettings):
 
     dim: int = 250
     learning_rate: float = 0.003
-    max_epochs: int = 100
+    max_epochs: int = 60
     validate_every: int = 5
     margin: float = 1.5
     wrong_share: float = 0.1
