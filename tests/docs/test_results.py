@@ -68,7 +68,10 @@ def test_the_speed_of_contea() -> None:
 
 
 def test_the_speed_of_reading_and_starting() -> None:
-    assert measured("reading.json")["ratio"] >= 0.5
+    reading = measured("reading.json")
+    assert reading["ratio"] >= 0.5
+    assert min(reading["stored"].values()) >= 150_000
+    assert reading["peak"]["ten_times"] < reading["peak"]["once"] + 10
     assert measured("start.json")["help_seconds"] < 0.3
 
 
