@@ -9,7 +9,9 @@ from everalign.compiled import compiled
 from everalign.graph import IntArray
 from everalign.literals.grams import Sparse
 from everalign.literals.matches import Floats32, ValueMatches, best_of
+from everalign.parallel import in_parts
 
+TOGETHER = 4096  # rows that are looked for by one thread at a time
 COMMON = 0.05  # of all texts: a feature of more than that tells nothing
 
 
@@ -42,16 +44,31 @@ def nearest_rows(left: Sparse, right: Sparse, columns: int, kept: int) -> ValueM
 
     Their probability is the sum of products of what they have in common.
     """
-    order = np.argsort(right.column, kind="stable")
-    start = np.zeros(columns + 1, dtype=np.int64)
-    np.cumsum(np.bincount(right.column, minlength=columns), out=start[1:])
     owner = np.repeat(np.arange(right.rows, dtype=np.int32), _counts(right))
+    telling = np.flatnonzero(right.weight > 0)
+    order = telling[np.argsort(right.column[telling], kind="stable")]
+    start = np.zeros(columns + 1, dtype=np.int64)
+    np.cumsum(np.bincount(right.column[telling], minlength=columns), out=start[1:])
     index = Sparse(start, owner[order], right.weight[order])
+    if not (left.rows and right.rows and kept):
+        return ValueMatches.none()
     near, at = _empty(left.rows, kept)
-    back, back_at = _empty(right.rows, kept)
-    if left.rows and right.rows and kept:
-        _search(*left, *index, near, at, back, back_at)
-    return best_of([_pairs(near, at), _pairs(back, back_at).turned()])
+
+    def search(first: int, end: int) -> tuple[Floats32, IntArray]:
+        back, back_at = _empty(right.rows, kept)
+        _search(*left, *index, first, end, near, at, back, back_at)
+        return back, back_at
+
+    back = _joined(in_parts(search, left.rows, TOGETHER))
+    return best_of([_pairs(near, at), _pairs(*back).turned()])
+
+
+def _joined(parts: list[tuple[Floats32, IntArray]]) -> tuple[Floats32, IntArray]:
+    """The lists of all parts as one; of equal values, those of earlier parts come first."""
+    kept = parts[0][0].shape[1]
+    values, places = (np.concatenate(lists, axis=1) for lists in zip(*parts, strict=True))
+    order = np.argsort(-values, axis=1, kind="stable")[:, :kept]
+    return np.take_along_axis(values, order, 1), np.take_along_axis(places, order, 1)
 
 
 def products(left: Sparse, right: Sparse, pairs: ValueMatches, columns: int) -> Floats32:
@@ -82,6 +99,8 @@ def _search(
     index_start: NDArray[np.int64],
     index_row: IntArray,
     index_weight: Floats32,
+    first: int,
+    end: int,
     near: Floats32,
     at: IntArray,
     back: Floats32,
@@ -89,19 +108,18 @@ def _search(
 ) -> None:
     score = np.zeros(len(back), dtype=np.float32)
     met = np.empty(len(back), dtype=np.int32)
-    for mine in range(len(near)):
+    for mine in range(first, end):
         count = 0
         for spot in range(start[mine], start[mine + 1]):
             value = weight[spot]
             if value == 0:
                 continue
             for entry in range(index_start[column[spot]], index_start[column[spot] + 1]):
-                if index_weight[entry] > 0:
-                    theirs = index_row[entry]
-                    if score[theirs] == 0:
-                        met[count] = theirs
-                        count += 1
-                    score[theirs] += value * index_weight[entry]
+                theirs = index_row[entry]
+                if score[theirs] == 0:
+                    met[count] = theirs
+                    count += 1
+                score[theirs] += value * index_weight[entry]
         for spot in range(count):
             theirs = met[spot]
             _keep(near[mine], at[mine], score[theirs], theirs)

@@ -13,6 +13,7 @@ Trusted links, which are not weighed, are in both.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,11 @@ from everalign.compiled import compiled
 from everalign.graph import IntArray
 from everalign.methods.evidence.side import Floats, Starts, place_of
 from everalign.methods.evidence.units import Units
+from everalign.parallel import in_parts
 
 STEPS = 5  # of expectation maximisation
 CAUTION = 0.5  # is added to how often a part was seen: what was seen once is not certain
+TOGETHER = 8192  # pairs that are weighed by one thread at a time
 
 FORTH, BACK = range(2)
 EXPLAINED = 2  # numbers of a pair: the share of its right, and of its left name
@@ -108,16 +111,27 @@ def explained(
     out = np.full((len(one), EXPLAINED), np.nan, dtype=np.float32)
     for fold, dictionary in enumerate(dictionaries):
         rows = np.flatnonzero(one % 2 == fold)
-        out[rows] = _explained(dictionary, left, right, one[rows], two[rows])
+        mine, theirs = one[rows], two[rows]
+        parts = in_parts(
+            partial(_explained, dictionary, left, right, mine, theirs), len(rows), TOGETHER
+        )
+        if parts:
+            out[rows] = np.concatenate(parts)
     return out
 
 
 @compiled()
 def _explained(
-    dictionary: Dictionary, left: Units, right: Units, one: IntArray, two: IntArray
+    dictionary: Dictionary,
+    left: Units,
+    right: Units,
+    one: IntArray,
+    two: IntArray,
+    start: int,
+    stop_at: int,
 ) -> Floats:
-    out = np.full((one.size, EXPLAINED), np.nan, dtype=np.float32)
-    for row in range(one.size):
+    out = np.full((stop_at - start, EXPLAINED), np.nan, dtype=np.float32)
+    for row in range(start, stop_at):
         first, end = left.start[one[row]], left.start[one[row] + 1]
         first2, end2 = right.start[two[row]], right.start[two[row] + 1]
         if first == end or first2 == end2:
@@ -133,8 +147,8 @@ def _explained(
                 if at < stop and dictionary.other[at] == g:
                     of_right[e2 - first2] += dictionary.there[at]
                     of_left[e - first] += dictionary.back[at]
-        out[row, FORTH] = _share(right, first2, of_right)
-        out[row, BACK] = _share(left, first, of_left)
+        out[row - start, FORTH] = _share(right, first2, of_right)
+        out[row - start, BACK] = _share(left, first, of_left)
     return out
 
 
