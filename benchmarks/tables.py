@@ -244,11 +244,12 @@ def names_table() -> Table:
 def named_table() -> Table:
     """The links of snapshot 0 from names, from some of them, and from wrong ones."""
     figures = ("precision", "recall", "f1", "calibration_error", "threshold")
-    table = [["dataset", "given", *(name.replace("_", " ") for name in figures), "seconds"]]
+    table = [["dataset", "given", *(name.replace("_", " ") for name in figures), "processor, s"]]
     for row in sorted(rows("evidence_names.json"), key=place):
         record = row["snapshots"][0]
         cells = [cell(record[name]) for name in figures]
-        table.append([row["dataset"], row["case"], *cells, cell(record["seconds"], 1)])
+        cost = cell(record.get("processor_seconds"), 1)
+        table.append([row["dataset"], row["case"], *cells, cost])
     return or_dashes(table)
 
 

@@ -149,7 +149,7 @@ def test_missing_and_wrong_names_do_no_harm_and_confidence_shows_it(
 @each_dataset
 def test_names_cost_at_most_twice_the_time(dataset: str) -> None:
     with_names, without = (
-        sum(record["seconds"] for record in named(dataset, case))
+        sum(record["processor_seconds"] for record in named(dataset, case))
         for case in ("names", "structure")
     )
     assert with_names <= 2 * without
