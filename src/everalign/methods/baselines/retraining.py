@@ -11,13 +11,11 @@ from everalign.matching import Candidates
 from everalign.methods.baselines.static import SettingsT, Static, Task
 from everalign.methods.neural.chance import Chance
 from everalign.methods.neural.finding import nearest_pairs
-from everalign.methods.neural.seeds import seeds_and_validation
+from everalign.methods.neural.seeds import seeds_and_validation, split
 from everalign.methods.neural.sizes import Sizes
 from everalign.methods.neural.training import train
 from everalign.methods.protocol import Arrays, Problem
 from everalign.progress import Progress
-
-NO_SEEDS = np.empty((0, 2), dtype=np.int64)
 
 
 class Retraining(Generic[SettingsT]):
@@ -62,7 +60,7 @@ class Retraining(Generic[SettingsT]):
         """What was learned, on the graphs of the problem."""
         if self._fitted is None or not self._fitted.task.is_of(problem):
             # Its first values are replaced, so chance plays no part.
-            self._fitted = self.kind(Task(problem, NO_SEEDS), self.settings, Chance(0))
+            self._fitted = self.kind(Task(problem, split(problem)[0]), self.settings, Chance(0))
             values = {name: torch.from_numpy(value) for name, value in self._values.items()}
             self._fitted.load_state_dict(values)
         return self._fitted
