@@ -290,7 +290,7 @@ def _say(report: Report) -> None:
         f"({report.seconds:.1f} s)"
     )
     if report.literals:
-        click.echo(f"{report.literals} literals read")
+        click.echo(f"{report.literals} literal{'' if report.literals == 1 else 's'} read")
     if report.absent:
         click.echo(f"{report.absent} removals name what is not there")
     _say_notes(report)
