@@ -68,8 +68,8 @@ def _index(cells: Cells, out: Path) -> str:
         "## Time",
         "![Seconds of each snapshot](time.svg)",
         "Continual systems are drawn through, retraining ones dashed, inductive ones dotted. Runs "
-        "on one core and on two are drawn alike; each run file says how many it had. Where several "
-        "ran side by side on a core, they took the longer for it.",
+        "on one core and on two are drawn alike; each run file says how many it had. Where "
+        "several ran side by side on a core, they took the longer for it.",
         "## Runs",
         "The snapshots that are there, and the hours that they took.",
         markdown(run_table(cells, out)),
