@@ -50,16 +50,11 @@ class Translational(Static[SettingsT]):
                 table.copy_(unit(table))
 
 
-def distinct_rows(table: Tensor, ids: Nodes) -> tuple[Tensor, Tensor]:
-    """The rows of a table that `ids` names, each once and of length 1, and where each id's is."""
-    distinct, place = np.unique(ids, return_inverse=True)
-    rows = unit(table.index_select(0, torch.from_numpy(distinct)))
-    return rows, torch.from_numpy(place.reshape(ids.shape))
-
-
 def unit_rows(table: Tensor, ids: Nodes) -> Tensor:
     """The rows of a table that `ids` (of any shape) names, each of length 1."""
-    return gather(*distinct_rows(table, ids))
+    distinct, place = np.unique(ids, return_inverse=True)
+    rows = unit(table.index_select(0, torch.from_numpy(distinct)))
+    return gather(rows, torch.from_numpy(place.reshape(ids.shape)))
 
 
 def squared(difference: Tensor) -> Tensor:
