@@ -69,7 +69,7 @@ def main() -> None:
 
 def run(dataset: Path, case: str, last: int, config: Config) -> Row:
     """Fit and update as the case says, and score the links of each snapshot."""
-    warm_up(config)
+    warm_up(config, with_foreign_names)
     data = DisguisedDataset(ContEADataset.open(dataset), config.seed)
     what, rng = CASES[case], np.random.default_rng(config.seed)
     called = [what.change(names, rng) for names in names_in(data)]
@@ -96,6 +96,17 @@ def problem_of(
         problem = replace(problem, seeds=problem.seeds[:0], valid=problem.valid[:0])
     left, right = (
         values_of(names, side.entities) for names, side in zip(called, graphs.names, strict=True)
+    )
+    return replace(problem, left_values=left, right_values=right)
+
+
+def with_foreign_names(problem: Problem, graphs: GrowingGraphs) -> Problem:
+    """A sample's problem with names that need all that names can need."""
+    left, right = (
+        values_of({name: f"{script} {name[-8:]}" for name in entities}, entities)
+        for script, entities in zip(
+            ("東京タワー", "北京"), (n.entities for n in graphs.names), strict=True
+        )
     )
     return replace(problem, left_values=left, right_values=right)
 

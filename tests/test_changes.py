@@ -44,6 +44,16 @@ def test_a_removed_triple_takes_its_link_along_and_the_history_says_why(towns: A
     assert told(towns, "Oslo")[-1][1] == "retracted"
 
 
+def test_a_patch_that_adds_is_no_removal(towns: Aligner, tmp_path: Path) -> None:
+    patch = tmp_path / "week.rdfp"
+    patch.write_text("A <urn:a> <urn:in> <urn:b> .\nD <urn:c> <urn:in> <urn:d> .\n")
+    with pytest.raises(InputError, match=r"week\.rdfp.*is a patch that adds facts"):
+        towns.update(change=Change(remove_left=patch))
+    assert towns.status().version == 0
+    patch.write_text("D <urn:c> <urn:in> <urn:d> .\n")
+    towns.update(change=Change(remove_left=patch))  # says the same twice
+
+
 def test_a_removed_entity_has_no_link_and_comes_back_with_its_facts(towns: Aligner) -> None:
     facts = [triple for triple in toys.LEFT if "Oslo" in triple]
     (report,) = towns.update(change=Change(drop_left=["Oslo"])).reports
@@ -77,7 +87,8 @@ def test_a_rejected_link_never_comes_back(towns: Aligner) -> None:
 
 
 def test_a_confirmed_link_is_never_overruled(towns: Aligner) -> None:
-    towns.confirm([("Oslo", "Рим")])
+    (report,) = towns.confirm([("Oslo", "Рим")]).reports
+    assert report.retracted == 1, "that of Oslo, which was in force"
     towns.update(full=True)
     assert links(towns)["Oslo"] == "Рим"
     link = next(link for link in towns.links() if link.left == "Oslo")
@@ -255,6 +266,13 @@ def test_contea_trains_anew_where_it_has_learned_what_no_longer_holds(
     assert not any(link.left == "Fjord" and link.right == "Океан" for link in aligner.links())
     (report,) = aligner.update(change=change).reports
     assert report.notes == (() if told is None else (told,))
+
+
+def test_a_full_pass_of_contea_trains_anew(tmp_path: Path, quick: Config) -> None:
+    pytest.importorskip("torch")
+    aligner = Aligner.create(tmp_path / "state", toys.LEFT, toys.RIGHT, toys.SEEDS, config=quick)
+    (report,) = aligner.update(full=True).reports
+    assert report.notes == ("trained anew: a full pass was asked for",)
 
 
 def test_the_history_says_what_a_confirmed_link_replaces(towns: Aligner) -> None:

@@ -44,7 +44,7 @@ def apply_pending(store: Store, progress: Progress) -> None:
         links = view.found if back is None else store.links(back).found
         # A version that equals an old one has its very scores.
         moves = changes(view.found, links, version, _return_to(back), least=0)
-    info = _facts(store, occasion, moves) | remarks | {"links": len(links)}
+    info = _facts(store, occasion, [*words, *moves]) | remarks | {"links": len(links)}
     info |= {"seconds": round(perf_counter() - started, 3), "peak_rss_mb": _peak_rss_mb()}
     store.commit(kept, [*words, *moves], info, proposed)
 
@@ -109,7 +109,7 @@ def _either(pair: Pair, sides: BothSides) -> bool:
     return pair[0] in sides[0] or pair[1] in sides[1]
 
 
-def _facts(store: Store, occasion: Occasion, moves: list[Event]) -> dict[str, Json]:
+def _facts(store: Store, occasion: Occasion, events: list[Event]) -> dict[str, Json]:
     """What came in and what went, counted against the version before."""
     delta = occasion.pending
     assert delta is not None, "there are facts about a version in the making only"
@@ -122,7 +122,7 @@ def _facts(store: Store, occasion: Occasion, moves: list[Event]) -> dict[str, Js
     for here in range(2):
         facts |= occasion.growth(before, here)
     kinds = (Kind.ADDED, Kind.REVISED, Kind.RETRACTED)
-    return facts | {kind.value: sum(move.kind is kind for move in moves) for kind in kinds}
+    return facts | {kind.value: sum(event.kind is kind for event in events) for kind in kinds}
 
 
 def _remarks(found: Candidates) -> dict[str, Json]:

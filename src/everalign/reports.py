@@ -35,10 +35,10 @@ class Happening:
 class Report:
     """What a version brought: triples and entities in, links out.
 
-    The links that rest on a method's word grow by `added` + `revised` − `retracted`; `literals`
-    counts the triples with a literal that came in, `absent` the removals of what was not there.
-    Candidates that score less than `threshold` became proposals; `notes` are what the method has
-    to say.
+    The links that rest on a method's word grow by `added` + `revised` − `retracted`, but for those
+    that people have confirmed or rejected; `literals` counts the triples with a literal that came
+    in, `absent` the removals of what was not there. Candidates that score less than `threshold`
+    became proposals; `notes` are what the method has to say.
     """
 
     version: int

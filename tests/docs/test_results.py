@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import tables
-from measuring import Row, row_of
+from everalign.paper import SYSTEMS, Cells, Dataset, chosen_systems
+from everalign.paper.published import SNAPSHOTS, published
+from measuring import RESULTS, Row, row_of
 
 EVIDENCE_FLOORS = {
     "ZH-EN": {0: 0.80, 3: 0.58, 5: 0.52},
@@ -147,9 +149,10 @@ def test_missing_and_wrong_names_do_no_harm_and_confidence_shows_it(
 
 
 @each_dataset
-def test_names_cost_at_most_twice_the_time(dataset: str) -> None:
+@pytest.mark.parametrize("snapshots", [slice(0, 1), slice(0, 6)], ids=["fit", "all"])
+def test_names_cost_at_most_twice_the_time(dataset: str, snapshots: slice) -> None:
     with_names, without = (
-        sum(record["processor_seconds"] for record in named(dataset, case))
+        sum(record["processor_seconds"] for record in named(dataset, case)[snapshots])
         for case in ("names", "structure")
     )
     assert with_names <= 2 * without
@@ -162,3 +165,35 @@ def test_what_is_removed_and_added_again_is_as_before() -> None:
 
 def test_a_million_triples_are_fitted_in_ten_minutes() -> None:
     assert row("evidence_scale.json", triples=1_000_000)["seconds"] < 600
+
+
+WITHIN = 0.03  # of a published F1
+KEPT_UP = ("Dual-AMN", "MEAN+", "LAN+")
+
+
+def runs_of(dataset: str) -> Cells:
+    return Cells(SYSTEMS, [Dataset(dataset, SNAPSHOTS)], RESULTS)
+
+
+def test_every_system_is_near_its_published_numbers_or_above() -> None:
+    cells = runs_of("ZH-EN")
+    for system in cells.systems:
+        later = system.label in KEPT_UP or system.label.startswith("ContEA ")
+        records = cells.records(system, cells.datasets[0])
+        for t, quality in published("ZH-EN", system.label).items():
+            if t == 0 or later:
+                assert records[t]["f1"] >= quality.f1 - WITHIN, f"{system.label} at {t}"
+
+
+def test_all_runs_of_zh_en_are_there_and_fit_into_six_hours_of_two_cores() -> None:
+    cells = list(runs_of("ZH-EN"))
+    assert [cell.name for cell in cells if not cell.complete] == []
+    assert sum(cell.core_hours for cell in cells) < 6 * 2
+
+
+@pytest.mark.parametrize("dataset", ["JA-EN", "FR-EN"])
+@pytest.mark.parametrize("name", ["dual-amn", "mean+", "contea", "evidence"])
+def test_the_other_datasets_have_the_first_and_the_last_snapshot(dataset: str, name: str) -> None:
+    cells = runs_of(dataset)
+    (system,) = chosen_systems(name)
+    assert {0, 5} <= set(cells.records(system, cells.datasets[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -106,6 +107,34 @@ def test_a_failing_cell_does_not_stop_the_rest(dataset: Path, tmp_path: Path) ->
     assert len(seen) == 2, "what is there is not run again"
 
 
+def test_side_by_side_cells_find_the_same_on_a_share_of_the_cores(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVERALIGN_THREADS", raising=False)
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two cores")
+    system = System("Evidence", "evidence", "retraining", "evidence", "latest")
+    cores = len(os.sched_getaffinity(0))
+    seen: list[int] = []
+    told: list[Failure] = []
+    for jobs, share in (1, cores), (cores, 1):
+        results = tmp_path / str(jobs)
+        cells = Cells([system], [Dataset.open(dataset)], results)
+        run_cells(cells, lambda _, record: seen.append(record["t"]), told.append, jobs)
+        files = [json.loads(file.read_text()) for file in results.glob("*.json")]
+        assert {file["software"]["cores"] for file in files} == {share}
+    assert not told
+    assert sorted(seen) == [0, 0, 1, 1, 2, 2]
+    assert without_costs(tmp_path / "1") == without_costs(tmp_path / str(cores))
+
+
+def test_more_jobs_than_cores_are_refused(everalign: Run, dataset: Path, tmp_path: Path) -> None:
+    run = everalign("paper", dataset, "--jobs", "9999", "--results", tmp_path, "--out", tmp_path)
+    assert run.returncode == 2
+    assert "9999 jobs at once need as many cores; there are " in run.stderr
+    assert not list(tmp_path.glob("*.json"))
+
+
 def test_a_failure_makes_the_exit_code_one(everalign: Run, dataset: Path, tmp_path: Path) -> None:
     """A file that holds no run is refused, told, and left as it is; the pages are written."""
     pytest.importorskip("matplotlib")
@@ -127,7 +156,7 @@ def test_without_runs_the_pages_have_dashes(everalign: Run, tmp_path: Path) -> N
     assert run.returncode == 0, run.stderr
     page = (tmp_path / "out" / "JA-EN.md").read_text()
     assert "| ContEA | ours | – | – | – | – | – | – |" in page
-    assert "They took 0.00 hours." in page
+    assert "They took 0.00 hours of one core." in page
     listed = everalign("paper", "--list", "--systems", "contea", "--results", tmp_path / "none")
     assert listed.stdout.count("missing") == 3
 

@@ -64,7 +64,7 @@ def test_ours_stand_beside_the_published(tmp_path: Path) -> None:
     assert ours[:3] == ["ContEA", "[ours](../runs/contea_ZH-EN.json)", ".500/.500/.500"]
     assert theirs[2] == ".843/.604/.703"
     assert difference[2:] == ["-0.203", "-0.046", "+0.042", "+0.104", "+0.152", "+0.188"]
-    assert "seed 0. They took 3.00 hours (python 3.11)." in page
+    assert "seed 0. They took 3.00 hours of one core (python 3.11)." in page
 
 
 def test_a_retraining_system_has_a_cell_for_each_snapshot(tmp_path: Path) -> None:

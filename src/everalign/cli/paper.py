@@ -22,6 +22,7 @@ FAILED = 1
 @click.command(
     epilog=examples(
         "everalign paper data/ZH-EN data/JA-EN data/FR-EN",
+        "everalign paper data/ZH-EN --jobs 2",
         "everalign paper data/ZH-EN --systems dual-amn,contea --snapshots 0-1",
         "everalign paper --list",
         "everalign paper --no-run --out my-pages",
@@ -46,6 +47,13 @@ FAILED = 1
 )
 @click.option("--no-run", is_flag=True, help="Make the pages from the runs that are there.")
 @click.option("--list", "only_list", is_flag=True, help="Say which runs are there, and stop.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Runs at the same time, each on its share of the cores.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 def paper(
     datasets: tuple[Path, ...],
@@ -55,6 +63,7 @@ def paper(
     out: Path,
     no_run: bool,
     only_list: bool,
+    jobs: int,
     seed: int,
 ) -> int:
     """Make the tables and figures of the ContEA paper, from runs over DATASETS.
@@ -82,7 +91,7 @@ def paper(
     failures = []
     if not no_run:
         at_hand = [cell for cell in wanted if cell.dataset.directory]
-        failures = run_cells(at_hand, _say, _say_failed)
+        failures = run_cells(at_hand, _say, _say_failed, jobs)
     written = write_pages(cells, out)
     click.echo(f"{out}: {len(written)} files")
     return FAILED if failures else 0

@@ -50,7 +50,7 @@ def take(
     names = vocabulary.entities, vocabulary.relations, vocabulary.entities
     values = vocabulary.entities, vocabulary.attributes, vocabulary.literals
     triples, literals = _Rows(names), _Rows(values)
-    for block in _blocks(source, progress):
+    for block in _blocks(source, progress, removing):
         triples.take(block.triples, removed=removing or block.removed)
         literals.take(block.literals, removed=removing or block.removed)
     (more, less), (more_literals, less_literals) = triples.result(), literals.result()
@@ -119,11 +119,13 @@ class _Rows:
         return None if one is None or two is None or three is None else (one, two, three)
 
 
-def _blocks(source: TripleSource | None, progress: Progress) -> Iterator[Statements]:
+def _blocks(
+    source: TripleSource | None, progress: Progress, removing: bool
+) -> Iterator[Statements]:
     if source is None:
         return iter(())
     reader = opened(source, progress)
     if reader is not None:
-        return reader.statements()
+        return reader.statements(removing=removing)
     assert not isinstance(source, str | Path | TripleReader)
     return iter([with_literals(list(source))])

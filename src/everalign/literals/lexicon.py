@@ -88,11 +88,14 @@ def translated(units: Sparse, features: Sparse, known: IntArray, weight: Floats3
     """
     known = known[:MOST]
     pairs = take_apart(units, features, known)
-    column, value = _loudest(units, pairs, learn(pairs), weight)
+    column = np.zeros((units.rows, LOUDEST), dtype=np.int32)
+    value = np.zeros((units.rows, LOUDEST), dtype=np.float32)
+    unknown = np.ones(units.rows, dtype=np.bool_)
+    unknown[known[:, 0]] = False
+    _loudest(units, pairs, learn(pairs), weight, np.flatnonzero(unknown), column, value)
     for fold in range(FOLDS):
         rows = known[fold::FOLDS, 0]
-        others = _loudest(units, pairs, learn(pairs, fold), weight)
-        column[rows], value[rows] = others[0][rows], others[1][rows]
+        _loudest(units, pairs, learn(pairs, fold), weight, rows, column, value)
     found = value > 0
     start = np.zeros(units.rows + 1, dtype=np.int64)
     np.cumsum(found.sum(axis=1), out=start[1:])
@@ -100,16 +103,21 @@ def translated(units: Sparse, features: Sparse, known: IntArray, weight: Floats3
 
 
 def _loudest(
-    units: Sparse, pairs: Pairs, share: Floats32, weight: Floats32
-) -> tuple[IntArray, Floats32]:
+    units: Sparse,
+    pairs: Pairs,
+    share: Floats32,
+    weight: Floats32,
+    rows: NDArray[np.integer],
+    column: IntArray,
+    value: Floats32,
+) -> None:
+    """Fill in the columns and values of some rows."""
     keep = share > FAINT
     width = int(units.column.max(initial=-1)) + 1
     start = np.zeros(width + 1, dtype=np.int64)
     np.cumsum(np.bincount(pairs.unit[keep], minlength=width), out=start[1:])
-    column = np.zeros((units.rows, LOUDEST), dtype=np.int32)
-    value = np.zeros((units.rows, LOUDEST), dtype=np.float32)
-    _add_up(*units[:2], start, pairs.feature[keep], share[keep], weight, column, value)
-    return column, value
+    chosen = rows.astype(np.int64)
+    _add_up(*units[:2], chosen, start, pairs.feature[keep], share[keep], weight, column, value)
 
 
 @compiled()
@@ -159,6 +167,7 @@ def _share_out(
 def _add_up(
     start: NDArray[np.int64],
     column: IntArray,
+    rows: NDArray[np.int64],
     unit_start: NDArray[np.int64],
     feature: IntArray,
     share: Floats32,
@@ -167,15 +176,14 @@ def _add_up(
     out_value: Floats32,
 ) -> None:
     total = np.zeros(len(weight), dtype=np.float32)
-    met = np.empty(len(weight), dtype=np.int32)
-    for row in range(len(start) - 1):
+    met = np.empty(len(weight) + 1, dtype=np.int32)
+    for row in rows:
         count = 0
         for spot in range(start[row], start[row + 1]):
             unit = column[spot]
             for at in range(unit_start[unit], unit_start[unit + 1]):
-                if total[feature[at]] == 0:
-                    met[count] = feature[at]
-                    count += 1
+                met[count] = feature[at]  # overwritten unless it is new
+                count += total[feature[at]] == 0
                 total[feature[at]] += share[at]
         for spot in range(count):
             value = total[met[spot]] * weight[met[spot]]

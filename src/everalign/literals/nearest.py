@@ -107,7 +107,7 @@ def _search(
     back_at: IntArray,
 ) -> None:
     score = np.zeros(len(back), dtype=np.float32)
-    met = np.empty(len(back), dtype=np.int32)
+    met = np.empty(len(back) + 1, dtype=np.int32)
     for mine in range(first, end):
         count = 0
         for spot in range(start[mine], start[mine + 1]):
@@ -116,9 +116,8 @@ def _search(
                 continue
             for entry in range(index_start[column[spot]], index_start[column[spot] + 1]):
                 theirs = index_row[entry]
-                if score[theirs] == 0:
-                    met[count] = theirs
-                    count += 1
+                met[count] = theirs  # overwritten unless it is new: a branch would cost more
+                count += score[theirs] == 0
                 score[theirs] += value * index_weight[entry]
         for spot in range(count):
             theirs = met[spot]

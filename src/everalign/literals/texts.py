@@ -84,5 +84,6 @@ def _made(form: Form, japanese: bool) -> _Made:
     core = without_qualifier(raw)
     if is_latin(raw):
         return _Made(form.key, form.key, form.key if core == raw else folded(core), False, False)
-    latin, short = (folded(latin_of(text, language, japanese=japanese)) for text in (raw, core))
+    latin = folded(latin_of(raw, language, japanese=japanese))
+    short = latin if core == raw else folded(latin_of(core, language, japanese=japanese))
     return _Made(form.key, latin, short, True, is_chinese(raw, language, japanese=japanese))

@@ -93,6 +93,12 @@ class Cell:
     def seconds(self) -> float:
         return float(sum(record["seconds"] for record in self.records))
 
+    @property
+    def core_hours(self) -> float:
+        """The hours that it took, times the cores that it had."""
+        software = self.result.get("software", {}) if self.result else {}
+        return self.seconds * int(software.get("cores") or 1) / 3600
+
 
 @dataclass(frozen=True)
 class Cells:

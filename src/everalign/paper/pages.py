@@ -71,7 +71,7 @@ def _index(cells: Cells, out: Path) -> str:
         "on one core and on two are drawn alike; each run file says how many it had. Where "
         "several ran side by side on a core, they took the longer for it.",
         "## Runs",
-        "The snapshots that are there, and the hours that they took.",
+        "The snapshots that are there, and the hours of one core that they took.",
         markdown(run_table(cells, out)),
     )
 
@@ -117,7 +117,7 @@ def _case_study(cell: Cell, out: Path) -> str:
 def _made(cells: Cells, mine: Iterable[Cell], out: Path) -> str:
     """How a page was made: the command, the seed, the versions, the hours."""
     runs = [cell for cell in mine if cell.records]
-    hours = sum(cell.seconds for cell in runs) / 3600
+    hours = sum(cell.core_hours for cell in runs)
     versions: defaultdict[str, set[str]] = defaultdict(set)
     for cell in runs:
         for name, version in (cell.result or {}).get("software", {}).items():
@@ -126,7 +126,8 @@ def _made(cells: Cells, mine: Iterable[Cell], out: Path) -> str:
     with_these = ", ".join(f"{name} {' and '.join(sorted(v))}" for name, v in versions.items())
     return (
         f"Made by `everalign paper` from {linked(cells.results, 'these runs', out)}, with seed "
-        f"{cells.seed}. They took {hours:.2f} hours" + (f" ({with_these})." if with_these else ".")
+        f"{cells.seed}. They took {hours:.2f} hours of one core"
+        + (f" ({with_these})." if with_these else ".")
     )
 
 

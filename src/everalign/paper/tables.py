@@ -114,7 +114,7 @@ def run_table(cells: Cells, out: Path) -> Table:
         for dataset in cells.datasets:
             mine = cells.of(system, dataset)
             times = [record["t"] for cell in mine for record in cell.records]
-            hours = sum(cell.seconds for cell in mine) / 3600
+            hours = sum(cell.core_hours for cell in mine)
             told = f"t={_spans(times)}: {hours:.2f} h ({_links(mine, out)})"
             row.append(told if times else DASH)
         table.append(row)

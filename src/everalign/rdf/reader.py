@@ -94,8 +94,11 @@ class TripleReader:
         # A chain of lists hands out triples faster than a generator that yields each of them.
         return chain.from_iterable(part.triples for part in self.statements() if not part.removed)
 
-    def statements(self) -> Iterator[Statements]:
-        """Triples and literals, some at a time; a patch has some that it removes."""
+    def statements(self, *, removing: bool = False) -> Iterator[Statements]:
+        """Triples and literals, some at a time; a patch has some that it removes.
+
+        Where they are read for `removing` them, a patch that adds something is a mistake.
+        """
         tally = self._tally = Tally()
         sieve = Sieve(self._choice)
         paths = files_of(self._source)
@@ -103,8 +106,15 @@ class TripleReader:
         for number, path in enumerate(paths, 1):
             reading = Reading(path, sieve, self._skip_errors, tally)
             with opened(path) as file:
-                patched = patched or file.format is Format.RDF_PATCH
+                is_patch = file.format is Format.RDF_PATCH
+                patched = patched or is_patch
                 for part in _statements_of(file, reading):
+                    if removing and is_patch and _adds(part):
+                        raise InputError(
+                            "is a patch that adds facts, but was given as what is removed: "
+                            "give it as what is gained, it says itself what it removes",
+                            path=path,
+                        )
                     wanted = self._counted(part, sieve)
                     yield wanted if len(paths) == 1 else _labelled(wanted, number)
         if not patched and not tally.anything():
@@ -131,6 +141,10 @@ def _statements_of(file: Opened, reading: Reading) -> Iterator[Statements]:
     of_block = _OF_BLOCK[file.format]
     blocks = blocks_of(file.stream, file.path, reading.on_fault)
     return (of_block(block, reading) for block in blocks)
+
+
+def _adds(part: Statements) -> bool:
+    return not part.removed and bool(part.triples or part.literals)
 
 
 def _labelled(part: Statements, number: int) -> Statements:

@@ -123,8 +123,9 @@ class ContEA:
         """Where new nodes start, if something better than chance and neighbours is known."""
 
     def _reasons_to_retrain(self, problem: Problem) -> tuple[str, ...]:
-        """What fine-tuning cannot unlearn: links that were trusted, or a good part of a graph."""
-        told = []
+        """A full pass, and what fine-tuning cannot unlearn: links that were trusted, or a good
+        part of a graph."""
+        told = ["trained anew: a full pass was asked for"] if problem.full else []
         if problem.lost_links:
             told.append(f"trained anew: {problem.lost_links} links are not trusted any more")
         triples = len(problem.left.triples) + len(problem.right.triples)

@@ -77,8 +77,7 @@ def _learn(
     keys, entry = np.unique(f * right.units + g, return_inverse=True)
     f, g = np.divmod(keys, right.units)
     # Cells: every part of every name by itself. A cell is shared out among its entries.
-    cell = np.unique(pair * (int(many.max(initial=0)) + 1) + a, return_inverse=True)[1]
-    cell2 = np.unique(pair * (int(many2.max(initial=0)) + 1) + b, return_inverse=True)[1]
+    cell, cell2 = (np.cumsum(many) - many)[pair] + a, (np.cumsum(many2) - many2)[pair] + b
     amount = weight[pair].astype(np.float64)
     there = _shared_out(entry, cell2, amount, f, left.units, len(keys))
     back = _shared_out(entry, cell, amount, g, right.units, len(keys))

@@ -27,7 +27,7 @@ from everalign.methods.evidence.support import LOOKS, look
 from everalign.methods.evidence.texts import similarity
 from everalign.methods.evidence.touched import Mask, Touched
 from everalign.methods.evidence.values import NAMES as VALUE_NAMES
-from everalign.methods.evidence.values import look_at_values, value_features
+from everalign.methods.evidence.values import TOLD, look_at_values, value_features
 from everalign.methods.evidence.world import Beliefs, World, matches_in
 
 Nearest = tuple[IntArray, IntArray, Floats]  # entity, counterpart, support
@@ -123,30 +123,49 @@ def scene(world: World, beliefs: Beliefs) -> Scene:
     return Scene(world, table, seen, beliefs.about(table), np.arange(len(table.left)), said)
 
 
-def what_is_said(world: World, matches: Both, relations: Relations, table: Table) -> Floats | None:
+def what_is_said(
+    world: World, matches: Both, relations: Relations, table: Table, old: Scene | None = None
+) -> Floats | None:
     """What the literals of all pairs tell; None where there are no literals."""
     if world.wording is None:
         return None
     sides, least = (world.left, world.right), world.settings.prior
     told = look_at_values(*sides, (matches.left, matches.right), relations.left, table, least)
-    similar = similarity(*world.wording.names, table.left, table.right)
-    return np.concatenate([told, similar[:, np.newaxis], _explained(world, table)], axis=1)
+    return np.concatenate([told, _said_by_names(world, table, old)], axis=1)
+
+
+def _said_by_names(world: World, table: Table, old: Scene | None) -> Floats:
+    """How similar the names of each pair are, and how much of each the other explains.
+
+    That depends on nothing that a round changes: of pairs of the old scene it is known.
+    """
+    assert world.wording is not None
+    out = np.empty((len(table.left), 1 + EXPLAINED), dtype=np.float32)
+    at = np.full(len(out), -1)
+    if old is not None and old.said is not None and old.world.speaks_as(world):
+        at = old.table.find(table.left, table.right)
+        out[at >= 0] = old.said[at[at >= 0], TOLD:]
+    new = np.flatnonzero(at < 0)
+    one, two = table.left[new], table.right[new]
+    out[new, 0] = similarity(*world.wording.names, one, two)
+    out[new, 1:] = _explained(world, one, two)
+    return out
 
 
 def reworded(scene: Scene, world: World) -> Scene:
     """The scene under other dictionaries."""
-    if scene.said is None:
+    if scene.said is None or scene.world.speaks_as(world):
         return scene
     said = scene.said.copy()
-    said[:, -EXPLAINED:] = _explained(world, scene.table)
+    said[:, -EXPLAINED:] = _explained(world, scene.table.left, scene.table.right)
     return replace(scene, world=world, said=said)
 
 
-def _explained(world: World, table: Table) -> Floats:
+def _explained(world: World, one: IntArray, two: IntArray) -> Floats:
     assert world.wording is not None
     if world.dictionaries is None:
-        return np.full((len(table.left), EXPLAINED), np.nan, dtype=np.float32)
-    return explained(world.dictionaries, *world.wording.units, table.left, table.right)
+        return np.full((len(one), EXPLAINED), np.nan, dtype=np.float32)
+    return explained(world.dictionaries, *world.wording.units, one, two)
 
 
 def renewed(
@@ -175,7 +194,7 @@ def renewed(
     left, right = (np.concatenate([seen, np.zeros((1, LOOKS), np.float32)]) for seen in old.seen)
     seen = left[at], right[at]
     seen[0][rows], seen[1][rows] = fresh
-    said = what_is_said(world, matches, relations, table)
+    said = what_is_said(world, matches, relations, table, old)
     return Scene(world, table, seen, beliefs.about(table), rows, said)
 
 

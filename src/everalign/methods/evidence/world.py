@@ -100,6 +100,10 @@ class World:
         )
         return left, right
 
+    def speaks_as(self, other: World) -> bool:
+        """Whether names say the same of a pair in both worlds."""
+        return self.wording is other.wording and self.dictionaries is other.dictionaries
+
     def among_free(self, left: IntArray, right: IntArray) -> Table:
         """The table of those pairs neither entity of which has an anchor."""
         mine = self.free[0][left] & self.free[1][right]
