@@ -101,7 +101,7 @@ def problem_of(
 
 
 def with_foreign_names(problem: Problem, graphs: GrowingGraphs) -> Problem:
-    """A sample's problem with names that need all that names can need."""
+    """A sample's problem with names in two scripts, so that the readers of both are loaded."""
     left, right = (
         values_of({name: f"{script} {name[-8:]}" for name in entities}, entities)
         for script, entities in zip(

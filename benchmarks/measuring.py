@@ -130,13 +130,15 @@ def timed(
 
 
 def as_it_is(problem: Problem, graphs: GrowingGraphs) -> Problem:  # noqa: ARG001
+    """Nothing but triples."""
     return problem
 
 
 def warm_up(config: Config, given: Callable[[Problem, GrowingGraphs], Problem] = as_it_is) -> None:
     """A fit and an update of a tiny sample, so that loops are compiled and libraries loaded.
 
-    `given` puts into the problem what the measured ones have beside triples.
+    `given` puts into the problem what the measured ones have beside triples. The sample has enough
+    trusted links to learn a lexicon from.
     """
     sample = generate(SampleConfig(triples=4000, snapshots=2))
     method, graphs, links = make_method(config), GrowingGraphs(), Candidates.none()

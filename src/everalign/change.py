@@ -55,8 +55,9 @@ class Change:
     """All that can come in at once; what is removed goes before what is added comes.
 
     `left` and `right` are triples and literals that a graph has gained, or patches; `remove_left`
-    and `remove_right`, those that it has lost; `drop_left` and `drop_right`, entities that are
-    gone with all their facts. `withdraw` names pairs of which people take back what they said.
+    and `remove_right`, those that it has lost (no patch that adds something);
+    `drop_left` and `drop_right`, entities that are gone with all their facts. `withdraw` names
+    pairs of which people take back what they said.
     """
 
     left: TripleSource | None = None

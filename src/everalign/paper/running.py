@@ -44,26 +44,27 @@ def run_cells(
     free = _shares(jobs)
     running: dict[Connection, _Run] = {}
     failures = []
-    while waiting or running:
-        while waiting and free:
-            run = _Run.start(waiting.popleft(), free.pop())
-            running[run.told] = run
-        for told in wait(list(running)):
-            assert isinstance(told, Connection)
-            run = running[told]
-            try:
-                news = told.recv()
-            except EOFError:
-                del running[told]
-                free.append(run.cores)
-                problem = run.end()
-            else:
-                problem = news if isinstance(news, str) else None
-                if problem is None:
-                    watch(run.cell, news)
-            if problem is not None:
-                failures.append(Failure(run.cell, problem))
-                failed(failures[-1])
+    try:
+        while waiting or running:
+            while waiting and free:
+                run = _Run.start(waiting.popleft(), free.pop())
+                running[run.told] = run
+            for told in wait(list(running)):
+                assert isinstance(told, Connection)
+                run = running[told]
+                try:
+                    run.hear(watch)
+                except EOFError:
+                    del running[told]
+                    free.append(run.cores)
+                    problem = run.end()
+                    if problem is not None:
+                        failures.append(Failure(run.cell, problem))
+                        failed(failures[-1])
+    finally:
+        for run in running.values():
+            run.process.terminate()
+            run.end()
     return failures
 
 
@@ -75,7 +76,7 @@ def _shares(jobs: int) -> list[set[int]]:
     return [set(cores[first::jobs]) for first in range(jobs)]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
     """A process that works on a cell, and where it tells how it goes."""
 
@@ -83,30 +84,44 @@ class _Run:
     cores: set[int]
     process: BaseProcess
     told: Connection
+    problem: str | None = None
 
     @staticmethod
     def start(cell: Cell, cores: set[int]) -> _Run:
         # A fresh interpreter: a copy of this one would have its memory and its threads.
         context = get_context("spawn")
         here, there = context.Pipe(duplex=False)
-        work = cell.benchmark(), cell.file, cores, there
+        work = cell.benchmark(), cell.file, there
         process = context.Process(target=_work, args=work, daemon=True)
-        process.start()
+        # It inherits its cores: libraries count them while they are loaded, before any work.
+        ours = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, cores)
+        try:
+            process.start()
+        finally:
+            os.sched_setaffinity(0, ours)
         there.close()
         return _Run(cell, cores, process, here)
 
+    def hear(self, watch: Watcher) -> None:
+        """Take in what it tells next; EOFError when it has nothing more to tell."""
+        news = self.told.recv()
+        if isinstance(news, str):
+            self.problem = news
+        else:
+            watch(self.cell, news)
+
     def end(self) -> str | None:
-        """Wait for its end; what has ended it, if it was not done."""
+        """Wait for its end; what went wrong, if anything did."""
         self.told.close()
         self.process.join()
         code = self.process.exitcode or 0
-        if code < 0:
-            return f"was killed by signal {-code}"
-        return f"ended with exit code {code}" if code else None
+        if self.problem is None and code:
+            return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return self.problem
 
 
-def _work(benchmark: Benchmark, out: Path, cores: set[int], to_parent: Connection) -> None:
-    os.sched_setaffinity(0, cores)  # before any library counts them
+def _work(benchmark: Benchmark, out: Path, to_parent: Connection) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         benchmark.run(out, watch=to_parent.send)

@@ -54,21 +54,29 @@ class _Spread(torch.autograd.Function):
         return None, ctx.adjacency.transpose @ grads[0].contiguous()
 
 
-def normalised_adjacency(
-    graph: UnionGraph, weight: NDArray[np.float32] | None = None, more: Edges | None = None
-) -> Adjacency:
-    """D^-½ (A + I) D^-½ with the row sums D of A + I; `weight` has a number per edge, else 1.
+def normalised_adjacency(graph: UnionGraph, more: Edges = NO_EDGES) -> Adjacency:
+    """D^-½ (A + I) D^-½ with the row sums D of A + I.
 
     `more` are sources and targets of edges that the graph does not have.
     """
     own = np.arange(graph.nodes)
-    extra = NO_EDGES if more is None else more
-    row = np.concatenate([graph.source, own, extra[0]])
-    column = np.concatenate([graph.target, own, extra[1]])
-    edge = np.ones(len(graph.source), dtype=np.float32) if weight is None else weight
-    value = np.concatenate([edge, np.ones(graph.nodes + len(extra[0]), dtype=np.float32)])
-    scale = np.bincount(row, value, graph.nodes) ** -0.5
-    return Adjacency.of(row, column, value * scale[row] * scale[column], (graph.nodes,) * 2)
+    row = np.concatenate([graph.source, own, more[0]])
+    column = np.concatenate([graph.target, own, more[1]])
+    scale = np.bincount(row, minlength=graph.nodes) ** -0.5
+    return Adjacency.of(row, column, scale[row] * scale[column], (graph.nodes,) * 2)
+
+
+def mean_adjacency(graph: UnionGraph, weight: NDArray[np.float32], own: float) -> Adjacency:
+    """The weighted mean of the neighbours, among whom a node itself counts `own`.
+
+    `weight` has a number for each edge.
+    """
+    nodes = np.arange(graph.nodes)
+    row = np.concatenate([graph.source, nodes])
+    column = np.concatenate([graph.target, nodes])
+    value = np.concatenate([weight, np.full(graph.nodes, own, dtype=np.float32)])
+    total = np.bincount(row, value, graph.nodes)
+    return Adjacency.of(row, column, value / total[row], (graph.nodes,) * 2)
 
 
 def implied_edges(graph: UnionGraph, seeds: NDArray[np.int64]) -> Edges:

@@ -130,8 +130,9 @@ def study(
     for number in range(rounds):
         progress("learning", number, rounds)
         if number & (number + 1) == 0:  # the first time, and when the rounds have doubled
-            world = taught(world, beliefs) if number else world
-            view = reworded(view, world)
+            if number:
+                world = taught(world, beliefs)
+                view = reworded(view, world)
             pairs = trust.lessons(beliefs, MOST_LESSONS if world.self_taught else None)
             labels = Labels.of(pairs, world.sizes, s.folds)
             if not labels.teach(view.table):

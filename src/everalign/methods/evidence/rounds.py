@@ -137,7 +137,8 @@ def what_is_said(
 def _said_by_names(world: World, table: Table, old: Scene | None) -> Floats:
     """How similar the names of each pair are, and how much of each the other explains.
 
-    That depends on nothing that a round changes: of pairs of the old scene it is known.
+    That depends on wording and dictionaries alone. Where these are still the same, it is known
+    of the pairs of the old scene.
     """
     assert world.wording is not None
     out = np.empty((len(table.left), 1 + EXPLAINED), dtype=np.float32)
@@ -154,7 +155,7 @@ def _said_by_names(world: World, table: Table, old: Scene | None) -> Floats:
 
 def reworded(scene: Scene, world: World) -> Scene:
     """The scene under other dictionaries."""
-    if scene.said is None or scene.world.speaks_as(world):
+    if scene.said is None:
         return scene
     said = scene.said.copy()
     said[:, -EXPLAINED:] = _explained(world, scene.table.left, scene.table.right)
