@@ -296,3 +296,19 @@ def test_what_is_taken_back_and_said_again_at_once_holds(towns: Aligner) -> None
     towns.update(change=Change(withdraw=toys.SEEDS[:1], seeds=toys.SEEDS[:1]), full=True)
     assert links(towns)["Norway"] == "Норвегия"
     assert [what for _, what, _ in told(towns, "Norway")] == ["confirmed"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"translations": "no-such.tsv"}, "'translations' names a file that is not there"),
+        ({"left_vectors": "zh.vec"}, "give both 'left_vectors' and 'right_vectors', or neither"),
+    ],
+)
+def test_wrong_files_in_settings_are_told_before_a_state_is_made(
+    tmp_path: Path, settings: dict[str, str], told: str
+) -> None:
+    state = tmp_path / "state"
+    with pytest.raises(ConfigError, match=told):
+        Aligner.create(state, toys.LEFT, toys.RIGHT, toys.SEEDS, config=Config(settings=settings))
+    assert not state.exists()

@@ -19,7 +19,7 @@ from everalign.exporting import is_calibrated, selected, write_export
 from everalign.flow import apply_pending, config_of
 from everalign.graph import LinkSource, TripleSource, pairs_of
 from everalign.ledger import RULES
-from everalign.methods import entry_of, make_method
+from everalign.methods import entry_of, make_method, refuse_missing_files
 from everalign.past import changes_between, differences, happenings, span_of
 from everalign.progress import Progress, silent
 from everalign.rdf import LinkChange, Style
@@ -74,7 +74,9 @@ class Aligner:
         Trusted links can be left out where a method can start from names.
         """
         config = settled(config or Config())
-        make_method(config)  # so that a mistake in its settings is told before any work begins
+        # Mistakes in settings are told before any work begins.
+        make_method(config)
+        refuse_missing_files(config)
         if seeds is None:
             _refuse_seedless(config.method)
         delta = read_delta(None, Change(left, right, seeds=seeds, valid=valid), progress)

@@ -15,6 +15,7 @@ from everalign.methods.registry import (
     all_methods,
     entry_of,
     make_method,
+    refuse_missing_files,
     register,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "all_methods",
     "entry_of",
     "make_method",
+    "refuse_missing_files",
     "register",
 ]

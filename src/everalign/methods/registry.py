@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from everalign.config import Config
@@ -18,6 +19,8 @@ from everalign.methods.protocol import Method
 
 Maker: TypeAlias = Callable[[Mapping[str, Any], int], Method]
 
+ABOUT_NAMES = ("translations", "left_vectors", "right_vectors")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -25,7 +28,8 @@ class Entry:
 
     `rule` says how its links and those in force become one set, unless the configuration does;
     `calibrated`, that its scores are probabilities of being right; `needs_seeds`, that it cannot
-    start without trusted links; `reads_literals`, that it looks at more than triples.
+    start without trusted links; `reads_literals`, that it looks at more than triples; `files`,
+    which of its settings name files.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Entry:
     calibrated: bool = False
     needs_seeds: bool = True
     reads_literals: bool = False
+    files: tuple[str, ...] = ()
 
     def maker(self) -> Maker:
         if callable(self.make):
@@ -63,6 +68,7 @@ METHODS: dict[str, Entry] = {
             calibrated=True,
             needs_seeds=False,
             reads_literals=True,
+            files=ABOUT_NAMES,
         ),
         Entry(
             "contea",
@@ -78,6 +84,7 @@ METHODS: dict[str, Entry] = {
             rule="latest",
             calibrated=True,
             reads_literals=True,
+            files=ABOUT_NAMES,
         ),
         Entry(
             "names",
@@ -86,6 +93,7 @@ METHODS: dict[str, Entry] = {
             rule="latest",
             needs_seeds=False,
             reads_literals=True,
+            files=ABOUT_NAMES,
         ),
         Entry(
             "contea-names",
@@ -93,6 +101,7 @@ METHODS: dict[str, Entry] = {
             "everalign.methods.naming:make_contea_names",
             extra="neural",
             reads_literals=True,
+            files=ABOUT_NAMES,
         ),
         Entry(
             "contea-names-union",
@@ -100,6 +109,7 @@ METHODS: dict[str, Entry] = {
             "everalign.methods.naming:make_union",
             extra="neural",
             reads_literals=True,
+            files=ABOUT_NAMES,
         ),
         _baseline(
             "mtranse", "translations and a linear map between the graphs (IJCAI 2017); retrained"
@@ -156,6 +166,14 @@ def _load(point: EntryPoint) -> Entry:
     if not isinstance(entry, Entry) or entry.name != point.name:
         raise ConfigError(f"method {point.name!r}: {point.value} is no Entry of this name")
     return entry
+
+
+def refuse_missing_files(config: Config) -> None:
+    """Tell of a file that the settings name and that is not there."""
+    for name in entry_of(config.method).files:
+        path = config.settings.get(name)
+        if path and not Path(path).is_file():
+            raise ConfigError(f"{config.method}: {name!r} names a file that is not there: {path}")
 
 
 def make_method(config: Config) -> Method:

@@ -47,5 +47,7 @@ class EvidenceSettings:
         for name in SHARES:
             if getattr(self, name) > 1:
                 raise ConfigError(f"evidence: {name!r} must be between 0 and 1")
+        if bool(self.left_vectors) != bool(self.right_vectors):
+            raise ConfigError("evidence: give both 'left_vectors' and 'right_vectors', or neither")
         if self.folds < 2:
             raise ConfigError("evidence: 'folds' must be at least 2")
