@@ -253,8 +253,8 @@ def test_a_link_that_comes_is_not_put_down_to_what_its_entity_has_lost(towns: Al
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (Change(confirm=[("Sea", "Рим")]), "trained anew: 1 links are not trusted any more"),
-        (Change(reject=[("Sea", "Море")]), "trained anew: 1 links are not trusted any more"),
+        (Change(confirm=[("Sea", "Рим")]), "trained anew: links that are not trusted any more: 1"),
+        (Change(reject=[("Sea", "Море")]), "trained anew: links that are not trusted any more: 1"),
         (Change(reject=[("Fjord", "Океан")]), None),
     ],
 )
@@ -312,3 +312,18 @@ def test_wrong_files_in_settings_are_told_before_a_state_is_made(
     with pytest.raises(ConfigError, match=told):
         Aligner.create(state, toys.LEFT, toys.RIGHT, toys.SEEDS, config=Config(settings=settings))
     assert not state.exists()
+
+
+def test_files_in_settings_are_found_from_any_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words.tsv").write_text("Oslo\tChristiania\n")
+    monkeypatch.chdir(tmp_path)
+    facts = [("o", "label", '"Oslo"')], [("c", "label", '"Christiania"')]
+    config = Config(settings={"translations": "words.tsv"}, names_from_iris=False)
+    Aligner.create(tmp_path / "state", *facts, config=config)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    aligner = Aligner.open(tmp_path / "state")
+    aligner.update([("r", "label", '"Rome"')], [("roma", "label", '"Rome"')])
+    assert links(aligner) == {"o": "c", "r": "roma"}

@@ -19,7 +19,7 @@ from everalign.exporting import is_calibrated, selected, write_export
 from everalign.flow import apply_pending, config_of
 from everalign.graph import LinkSource, TripleSource, pairs_of
 from everalign.ledger import RULES
-from everalign.methods import entry_of, make_method, refuse_missing_files
+from everalign.methods import entry_of, make_method, with_files_found
 from everalign.past import changes_between, differences, happenings, span_of
 from everalign.progress import Progress, silent
 from everalign.rdf import LinkChange, Style
@@ -76,7 +76,7 @@ class Aligner:
         config = settled(config or Config())
         # Mistakes in settings are told before any work begins.
         make_method(config)
-        refuse_missing_files(config)
+        config = with_files_found(config)
         if seeds is None:
             _refuse_seedless(config.method)
         delta = read_delta(None, Change(left, right, seeds=seeds, valid=valid), progress)

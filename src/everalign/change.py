@@ -83,8 +83,8 @@ class Change:
 
     def described(self, *more: str) -> str:
         """Where it comes from, for people."""
-        sources = [getattr(self, entry.name) for entry in fields(self)]
-        names = [_named(source) for source in sources if source is not None]
+        given = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        names = [_named(what, source) for what, source in given.items() if source is not None]
         return ", ".join(dict.fromkeys([*names, *more])).encode(errors="replace").decode()
 
 
@@ -279,7 +279,9 @@ def _occasion(store: Store | None) -> Content:
     return {"occasion": np.array([[version]], dtype=np.int32)}
 
 
-def _named(source: object) -> str:
+def _named(what: str, source: object) -> str:
     if isinstance(source, TripleReader):
         return source.name
-    return Path(source).name if isinstance(source, str | Path) else "memory"
+    if isinstance(source, str | Path):
+        return Path(source).name
+    return what if what in ("confirm", "reject", "withdraw") else "memory"

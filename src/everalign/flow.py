@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import resource
+from collections import Counter
 from time import perf_counter
 
 from everalign.config import Config
@@ -121,8 +122,8 @@ def _facts(store: Store, occasion: Occasion, events: list[Event]) -> dict[str, J
     }
     for here in range(2):
         facts |= occasion.growth(before, here)
-    kinds = (Kind.ADDED, Kind.REVISED, Kind.RETRACTED)
-    return facts | {kind.value: sum(event.kind is kind for event in events) for kind in kinds}
+    happened = Counter(event.kind for event in events)
+    return facts | {kind.value: happened[kind] for kind in Kind if kind is not Kind.RESCORED}
 
 
 def _remarks(found: Candidates) -> dict[str, Json]:

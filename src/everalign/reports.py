@@ -36,9 +36,10 @@ class Report:
     """What a version brought: triples and entities in, links out.
 
     The links that rest on a method's word grow by `added` + `revised` − `retracted`, but for those
-    that people have confirmed or rejected; `literals` counts the triples with a literal that came
-    in, `absent` the removals of what was not there. Candidates that score less than `threshold`
-    became proposals; `notes` are what the method has to say.
+    that people have `confirmed` (as trusted links or later), `rejected` or `withdrawn`. `literals`
+    counts the triples with a literal that came in, `absent` the removals of what was not there.
+    Candidates that score less than `threshold` became proposals; `notes` are what the method has
+    to say.
     """
 
     version: int
@@ -58,6 +59,9 @@ class Report:
     added: int = 0
     revised: int = 0
     retracted: int = 0
+    confirmed: int = 0
+    rejected: int = 0
+    withdrawn: int = 0
     seconds: float = 0.0
     peak_rss_mb: float = 0.0
     threshold: float | None = None

@@ -59,7 +59,7 @@ def test_a_patch_and_files_of_every_sort_make_one_version(
     files = "--left", "week.rdfp", "--remove-right", "lost.tsv", "--drop-left", "gone.txt"
     said = everalign("update", state, *files)
     assert said.returncode == 0, said.stderr
-    assert "1 removals name what is not there" in said.stdout
+    assert "1 removal names what is not there" in said.stdout
     status = json.loads(everalign("status", state, "--json").stdout)
     assert (status["left_triples"], status["right_triples"]) == (3, 2)
     assert (status["left_entities"], status["right_entities"]) == (5, 3)

@@ -284,16 +284,23 @@ def say_outcome(outcome: Outcome, as_json: bool) -> None:
 
 
 def _say(report: Report) -> None:
+    spoken = {name: getattr(report, name) for name in ("confirmed", "rejected", "withdrawn")}
+    told = [f"{count} {name}" for name, count in spoken.items() if count and report.version]
     click.echo(
-        f"version {report.version}: {report.added} links added, {report.revised} revised, "
-        f"{report.retracted} retracted; {report.links} found links in force "
-        f"({report.seconds:.1f} s)"
+        f"version {report.version}: {_counted(report.added, 'link')} added, "
+        + ", ".join([f"{report.revised} revised", f"{report.retracted} retracted", *told])
+        + f"; {_counted(report.links, 'found link')} in force ({report.seconds:.1f} s)"
     )
     if report.literals:
-        click.echo(f"{report.literals} literal{'' if report.literals == 1 else 's'} read")
+        click.echo(f"{_counted(report.literals, 'literal')} read")
     if report.absent:
-        click.echo(f"{report.absent} removals name what is not there")
+        verb = "names" if report.absent == 1 else "name"
+        click.echo(f"{_counted(report.absent, 'removal')} {verb} what is not there")
     _say_notes(report)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _say_notes(*reports: Report) -> None:

@@ -15,8 +15,8 @@ from everalign.methods.registry import (
     all_methods,
     entry_of,
     make_method,
-    refuse_missing_files,
     register,
+    with_files_found,
 )
 
 __all__ = [
@@ -32,6 +32,6 @@ __all__ = [
     "all_methods",
     "entry_of",
     "make_method",
-    "refuse_missing_files",
     "register",
+    "with_files_found",
 ]

@@ -7,7 +7,7 @@ the name of a method and where its `Entry` is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -168,12 +168,20 @@ def _load(point: EntryPoint) -> Entry:
     return entry
 
 
-def refuse_missing_files(config: Config) -> None:
-    """Tell of a file that the settings name and that is not there."""
+def with_files_found(config: Config) -> Config:
+    """The configuration with whole paths of the files that it names, from wherever it is used.
+
+    A file that is not there is told.
+    """
+    found = {}
     for name in entry_of(config.method).files:
         path = config.settings.get(name)
-        if path and not Path(path).is_file():
-            raise ConfigError(f"{config.method}: {name!r} names a file that is not there: {path}")
+        if path:
+            found[name] = str(Path(path).absolute())
+            if not Path(path).is_file():
+                problem = f"{name!r} names a file that is not there: {path}"
+                raise ConfigError(f"{config.method}: {problem}")
+    return replace(config, settings={**config.settings, **found})
 
 
 def make_method(config: Config) -> Method:

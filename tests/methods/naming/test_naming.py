@@ -138,7 +138,7 @@ def test_methods_with_contea_inside_read_names_and_say_when_they_train_anew(
     config = Config(method=method, settings=QUICK)
     aligner = Aligner.create(tmp_path / "state", left, right, seeds, config=config)
     (report,) = aligner.update(change=Change(withdraw=seeds[:1])).reports
-    assert "trained anew: 1 links are not trusted any more" in report.notes
+    assert "trained anew: links that are not trusted any more: 1" in report.notes
     if method == "contea-names-union":
         found = {(link.left[-2:], link.right[-2:]) for link in aligner.links()}
         assert {("n3", "n3"), ("n4", "n4"), ("n5", "n5")} <= found

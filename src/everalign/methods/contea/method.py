@@ -127,10 +127,10 @@ class ContEA:
         part of a graph."""
         told = ["trained anew: a full pass was asked for"] if problem.full else []
         if problem.lost_links:
-            told.append(f"trained anew: {problem.lost_links} links are not trusted any more")
+            told.append(f"trained anew: links that are not trusted any more: {problem.lost_links}")
         triples = len(problem.left.triples) + len(problem.right.triples)
         if problem.lost_triples > self.settings.unlearnable * (triples + problem.lost_triples):
-            told.append(f"trained anew: {problem.lost_triples} triples were removed")
+            told.append(f"trained anew: triples that were removed: {problem.lost_triples}")
         return tuple(told)
 
     def _union(self, problem: Problem) -> UnionGraph:

@@ -44,6 +44,7 @@ from everalign.methods.protocol import Problem
 from everalign.progress import Progress
 
 FEW = 60  # hidden links, under which there is too little to learn from
+LEAST_LESSONS = 20  # where the judge teaches itself: names alone say more than so few
 PLENTY = 500  # hidden links, from which on they are all that is learned from
 SURE = 0.9  # probability from which a pair is taken for a lesson where they are not plenty
 MOST_LESSONS = 3000  # where names make nearly all pairs sure: more would only take longer
@@ -135,7 +136,7 @@ def study(
                 view = reworded(view, world)
             pairs = trust.lessons(beliefs, MOST_LESSONS if world.self_taught else None)
             labels = Labels.of(pairs, world.sizes, s.folds)
-            if not labels.teach(view.table):
+            if (world.self_taught and len(pairs) < LEAST_LESSONS) or not labels.teach(view.table):
                 return None
             judge = learn(view, labels, Size(s.trees, s.leaves, s.folds), seed)
             before, beliefs = beliefs, judged(view, judge, labels)
