@@ -184,7 +184,13 @@ class Scene:
     def _too_unsure(self, rival: Consideration) -> str | None:
         if self.threshold is None or rival.confidence >= self.threshold:
             return None
-        return f"confidence {rival.confidence:.3g} is below the threshold {self.threshold:.3g}"
+        unsure = f"confidence {_shown(rival.confidence)} is below"
+        return f"{unsure} the threshold {_shown(self.threshold)}"
+
+
+def _shown(share: float) -> str:
+    """With three digits, unless that would make it certain."""
+    return f"{share:.3g}" if share < 0.999 else f"{share:.6g}"
 
 
 def _explaining(store: Store) -> Explaining:

@@ -84,3 +84,10 @@ def test_vectors_of_two_spaces_are_refused(tmp_path: Path) -> None:
     settings = LiteralSettings(left_vectors=str(one), right_vectors=str(two))
     with pytest.raises(InputError, match="2 and 3 numbers"):
         match_values(texts("a"), texts("b"), settings)
+
+
+def test_a_text_is_no_file_of_vectors(tmp_path: Path) -> None:
+    path = tmp_path / "some.vec"
+    path.write_text("hello world\n")
+    with pytest.raises(InputError, match=r"some\.vec.*expected a word and numbers"):
+        read_vectors(path, {"oslo"})

@@ -31,7 +31,9 @@ def read_vectors(path: str | Path, words: set[str]) -> tuple[dict[str, Floats32]
             word, _, numbers = line.rstrip().partition(" ")
             if number == 1 and _is_header(word, numbers):
                 continue
-            size = size or len(numbers.split())
+            if not size:  # the first vector tells whether the file has any, and their size
+                size = len(numbers.split())
+                _vector(numbers, size, path, number)
             key = word.lower()
             if key in words and key not in found:
                 found[key] = _vector(numbers, size, path, number)

@@ -61,7 +61,10 @@ def as_iri(name: str, format: str = "N-Triples") -> str:
     'http://example.org/Zoë'
     """
     if not is_absolute_iri(name):
-        raise InputError(f"{shortened(name)} is not an absolute IRI, so {format} cannot hold it")
+        raise InputError(
+            f"{shortened(name)} is not an absolute IRI, so {format} cannot hold it; "
+            "tables and JSON lines can"
+        )
     return name
 
 
