@@ -67,6 +67,7 @@ def test_only_the_words_needed_are_kept(tmp_path: Path) -> None:
         ("a 1 2\nb 1\n", "line 2: expected a word and 2 finite numbers, found 1"),
         ("a 1 2\nb 1 x\n", "line 2: expected a word and numbers"),
         ("a 1 nan\n", "line 1: expected a word and 2 finite numbers"),
+        ("hello world\n", "line 1: expected a word and numbers"),
         ("", "holds no word vectors"),
     ],
 )
@@ -84,10 +85,3 @@ def test_vectors_of_two_spaces_are_refused(tmp_path: Path) -> None:
     settings = LiteralSettings(left_vectors=str(one), right_vectors=str(two))
     with pytest.raises(InputError, match="2 and 3 numbers"):
         match_values(texts("a"), texts("b"), settings)
-
-
-def test_a_text_is_no_file_of_vectors(tmp_path: Path) -> None:
-    path = tmp_path / "some.vec"
-    path.write_text("hello world\n")
-    with pytest.raises(InputError, match=r"some\.vec.*expected a word and numbers"):
-        read_vectors(path, {"oslo"})
