@@ -38,13 +38,13 @@ def test_normalised_adjacency_of_a_path() -> None:
 
 
 def test_a_mean_of_neighbours_and_half_of_oneself() -> None:
-    matrix = mean_adjacency(PATH, np.ones(4, dtype=np.float32), own=0.5).matrix.to_dense()
+    matrix = mean_adjacency(PATH).matrix.to_dense()
     expected = [[1 / 3, 2 / 3, 0], [0.4, 0.2, 0.4], [0, 2 / 3, 1 / 3]]
     np.testing.assert_allclose(matrix, expected, rtol=1e-6)
 
 
 def test_the_gradient_goes_back_along_the_edges_also_where_weights_differ_by_direction() -> None:
-    adjacency = mean_adjacency(PATH, np.array([1, 3, 0.5, 2], dtype=np.float32), own=1)
+    adjacency = mean_adjacency(PATH, np.array([1, 3, 0.5, 2], dtype=np.float32))
     x = torch.eye(3, requires_grad=True)
     (grad,) = torch.autograd.grad(spread(adjacency, x)[0].sum(), x)
     np.testing.assert_allclose(grad[:, 0], adjacency.matrix.to_dense()[0], rtol=1e-6)

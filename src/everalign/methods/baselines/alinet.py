@@ -22,7 +22,7 @@ from everalign.methods.baselines.attention import Pairs, attend, two_steps
 from everalign.methods.baselines.convolution import (
     Adjacency,
     implied_edges,
-    normalised_adjacency,
+    mean_adjacency,
     spread,
 )
 from everalign.methods.baselines.margin import Comparing, contrastive
@@ -96,7 +96,7 @@ class AliNet(Static[AliNetSettings]):
         shape = (task.sizes.nodes, widths[0])
         self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch) * START)
         self.layers = nn.ModuleList(Layer(*size, chance.torch) for size in pairwise(widths))
-        self.near = normalised_adjacency(task.graph, more=implied_edges(task.graph, task.seeds))
+        self.near = mean_adjacency(task.graph, more=implied_edges(task.graph, task.seeds))
         self.far = two_steps(task.graph, settings.two_steps, settings.hub)
         self.triples = union_triples(task.problem.left, task.problem.right)
         self.comparing = Comparing(

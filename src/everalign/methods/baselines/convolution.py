@@ -15,6 +15,8 @@ from everalign.graph import UnionGraph
 
 Ints = NDArray[Any]
 Edges = tuple[Ints, Ints]
+
+OWN = 0.5  # what a node counts among its neighbours: rows without a seed say little
 NO_EDGES: Edges = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
@@ -54,27 +56,27 @@ class _Spread(torch.autograd.Function):
         return None, ctx.adjacency.transpose @ grads[0].contiguous()
 
 
-def normalised_adjacency(graph: UnionGraph, more: Edges = NO_EDGES) -> Adjacency:
-    """D^-½ (A + I) D^-½ with the row sums D of A + I.
-
-    `more` are sources and targets of edges that the graph does not have.
-    """
+def normalised_adjacency(graph: UnionGraph) -> Adjacency:
+    """D^-½ (A + I) D^-½ with the row sums D of A + I."""
     own = np.arange(graph.nodes)
-    row = np.concatenate([graph.source, own, more[0]])
-    column = np.concatenate([graph.target, own, more[1]])
+    row, column = np.concatenate([graph.source, own]), np.concatenate([graph.target, own])
     scale = np.bincount(row, minlength=graph.nodes) ** -0.5
     return Adjacency.of(row, column, scale[row] * scale[column], (graph.nodes,) * 2)
 
 
-def mean_adjacency(graph: UnionGraph, weight: NDArray[np.float32], own: float) -> Adjacency:
-    """The weighted mean of the neighbours, among whom a node itself counts `own`.
+def mean_adjacency(
+    graph: UnionGraph, weight: NDArray[np.float32] | None = None, more: Edges = NO_EDGES
+) -> Adjacency:
+    """The weighted mean of a node's neighbours, among whom it counts a half itself.
 
-    `weight` has a number for each edge.
+    `weight` has a number per edge, else they count 1; so do `more`, which are sources and targets
+    of edges that the graph does not have.
     """
-    nodes = np.arange(graph.nodes)
-    row = np.concatenate([graph.source, nodes])
-    column = np.concatenate([graph.target, nodes])
-    value = np.concatenate([weight, np.full(graph.nodes, own, dtype=np.float32)])
+    own = np.arange(graph.nodes)
+    row = np.concatenate([graph.source, own, more[0]])
+    column = np.concatenate([graph.target, own, more[1]])
+    edge = np.ones(len(graph.source)) if weight is None else weight
+    value = np.concatenate([edge, np.full(graph.nodes, OWN), np.ones(len(more[0]))])
     total = np.bincount(row, value, graph.nodes)
     return Adjacency.of(row, column, value / total[row], (graph.nodes,) * 2)
 

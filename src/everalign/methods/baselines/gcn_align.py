@@ -27,7 +27,6 @@ from everalign.methods.neural.chance import Chance
 from everalign.methods.protocol import Method
 
 LEAST = 0.3  # what an edge of a relation that tells little still counts
-OWN = 0.5  # what a node counts among its neighbours: rows without a seed say little
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class GCNAlign(Static[GCNAlignSettings]):
         super().__init__(task, settings, chance)
         shape = (task.sizes.nodes, settings.dim)
         self.entity = nn.Parameter(torch.randn(shape, generator=chance.torch))
-        self.adjacency = mean_adjacency(task.graph, telling(task.graph), OWN)
+        self.adjacency = mean_adjacency(task.graph, telling(task.graph))
         self.comparing = Comparing(
             task, settings.negatives, settings.nearest, settings.refresh_every
         )
