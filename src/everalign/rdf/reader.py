@@ -112,7 +112,7 @@ class TripleReader:
                     if removing and is_patch and _adds(part):
                         raise InputError(
                             "is a patch that adds facts, but was given as what is removed: "
-                            "give it as --left or --right, it says itself what it removes",
+                            "give it as what is gained, it says itself what it removes",
                             path=path,
                         )
                     wanted = self._counted(part, sieve)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from everalign.errors import ConfigError
+from everalign.literals import LiteralSettings
 
 AT_LEAST_ONE = ("crowd", "considered", "trees", "leaves", "folds")
 SHARES = ("local", "prior", "discount", "soft", "hidden", "renewal", "change")
@@ -47,7 +48,15 @@ class EvidenceSettings:
         for name in SHARES:
             if getattr(self, name) > 1:
                 raise ConfigError(f"evidence: {name!r} must be between 0 and 1")
-        if bool(self.left_vectors) != bool(self.right_vectors):
-            raise ConfigError("evidence: give both 'left_vectors' and 'right_vectors', or neither")
         if self.folds < 2:
             raise ConfigError("evidence: 'folds' must be at least 2")
+        _ = self.literals  # which checks its own
+
+    @property
+    def literals(self) -> LiteralSettings:
+        """What goes for the comparison of literals."""
+        return LiteralSettings(
+            translations=self.translations,
+            left_vectors=self.left_vectors,
+            right_vectors=self.right_vectors,
+        )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import IntArray, Values
-from everalign.literals import LiteralSettings, ValueMatches, match_values
+from everalign.literals import ValueMatches, match_values
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.texts import Names, names_of
 from everalign.methods.evidence.units import Units, units_of
@@ -62,12 +62,7 @@ class Wording:
             return None
         if kept.of == _checksum(left, right):
             return Wording(left, right, kept.matches, entities)
-        chosen = LiteralSettings(
-            translations=settings.translations,
-            left_vectors=settings.left_vectors,
-            right_vectors=settings.right_vectors,
-        )
-        matches = match_values(left, right, chosen, progress, anchors)
+        matches = match_values(left, right, settings.literals, progress, anchors)
         return Wording(left, right, matches, entities)
 
     def kept(self) -> Kept:
