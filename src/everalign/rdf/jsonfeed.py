@@ -9,8 +9,9 @@ from everalign.errors import InputError
 from everalign.rdf.feeding import Feed
 
 DEEPEST_OBJECT = 200
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_BACKSLASHES = re.compile(rb"\\*$")
+_INSIDE = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
+# A whole string, or the mark and the rest of one that is cut off: so nothing is read twice.
+_STRING = re.compile(rb'"%b"|(")%b\\?\Z' % (_INSIDE, _INSIDE), re.DOTALL)
 
 
 class JsonFeed(Feed):
@@ -25,10 +26,10 @@ class JsonFeed(Feed):
         super().finished(at_top=False)
 
     def _count_open(self, chunk: bytes) -> None:
-        marks = _STRING.sub(b"", self._cut_off + chunk)
-        marks, quote, _ = marks.partition(b'"')
+        text = self._cut_off + chunk
+        marks, quote, _ = _STRING.sub(rb"\1", text).partition(b'"')
         # A string that goes on in the next chunk is only remembered by its first mark.
-        escape = len(_BACKSLASHES.findall(chunk)[0]) % 2
+        escape = (len(text) - len(text.rstrip(b"\\"))) % 2
         self._cut_off = quote + b"\\" * escape if quote else b""
         self._open += marks.count(b"{") + marks.count(b"[")
         self._open -= marks.count(b"}") + marks.count(b"]")
