@@ -1,10 +1,7 @@
 """A dictionary learned from matches: which parts of left names go with which parts of right ones.
 
 Names of the same entity in two languages need not look or sound alike. But where enough of them
-are matched, it shows which word, character or pair of characters goes with which. Each part of a
-right name is shared out among the parts of the left name by how often they go together (IBM
-model 1: Brown et al., The Mathematics of Statistical Machine Translation, 1993), in both
-directions.
+are matched, it shows which word, character or pair of characters goes with which.
 
 A pair is never weighed by a dictionary that it has helped to write: there are two of them, one
 from the matches of left entities with even ids, for those with odd ids, and the other way round.
@@ -17,15 +14,14 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everalign.compiled import compiled
 from everalign.graph import IntArray
+from everalign.literals.together import chances, meetings_of
 from everalign.methods.evidence.side import Floats, Starts, place_of
 from everalign.methods.evidence.units import Units
-from everalign.parallel import in_parts
+from everalign.parallel import each, in_parts
 
-STEPS = 5  # of expectation maximisation
 CAUTION = 0.5  # is added to how often a part was seen: what was seen once is not certain
 TOGETHER = 8192  # pairs that are weighed by one thread at a time
 
@@ -54,7 +50,8 @@ def learn_dictionaries(
     left: Units, right: Units, anchors: IntArray, matches: tuple[IntArray, IntArray, Floats]
 ) -> Dictionaries:
     """From trusted links, and from matches of other entities with their probabilities."""
-    return Dictionaries(*(_learn(left, right, anchors, matches, fold) for fold in range(2)))
+    even, odd = each(lambda fold: _learn(left, right, anchors, matches, fold), 2)
+    return Dictionaries(even, odd)
 
 
 def _learn(
@@ -67,40 +64,11 @@ def _learn(
     mine = matches[0] % 2 != fold
     one = np.concatenate([anchors[:, 0], matches[0][mine]])
     two = np.concatenate([anchors[:, 1], matches[1][mine]])
-    weight = np.append(np.ones(len(anchors), np.float32), matches[2][mine])
-    many, many2 = np.diff(left.start)[one], np.diff(right.start)[two]
-    pair = np.repeat(np.arange(len(one)), many * many2)
-    within = np.arange(len(pair)) - np.repeat(np.cumsum(many * many2) - many * many2, many * many2)
-    a, b = np.divmod(within, np.maximum(many2[pair], 1))
-    at, at2 = left.start[one[pair]] + a, right.start[two[pair]] + b
-    f, g = left.unit[at].astype(np.int64), right.unit[at2].astype(np.int64)
-    keys, entry = np.unique(f * right.units + g, return_inverse=True)
-    f, g = np.divmod(keys, right.units)
-    # Cells: every part of every name by itself. A cell is shared out among its entries.
-    cell, cell2 = (np.cumsum(many) - many)[pair] + a, (np.cumsum(many2) - many2)[pair] + b
-    amount = weight[pair].astype(np.float64)
-    there = _shared_out(entry, cell2, amount, f, left.units, len(keys))
-    back = _shared_out(entry, cell, amount, g, right.units, len(keys))
-    start = np.searchsorted(f, np.arange(left.units + 1))
-    return Dictionary(start, g.astype(np.int32), there, back)
-
-
-def _shared_out(
-    entry: NDArray[np.int64],
-    cell: NDArray[np.int64],
-    amount: NDArray[np.float64],
-    giver: NDArray[np.int64],
-    givers: int,
-    entries: int,
-) -> Floats:
-    """How far each giver brings about what is in its entries."""
-    chance = np.ones(entries)
-    for _ in range(STEPS):
-        shares = chance[entry]
-        shares *= amount / np.bincount(cell, shares)[cell]
-        counted = np.bincount(entry, shares, minlength=entries)
-        chance = counted / (np.bincount(giver, counted, minlength=givers) + CAUTION)[giver]
-    return chance.astype(np.float32)
+    amount = np.append(np.ones(len(anchors), np.float32), matches[2][mine])
+    met = meetings_of(left.rows, right.rows, one, two)
+    there, back = (chances(met, amount, CAUTION, back=way) for way in (False, True))
+    start = np.searchsorted(met.left, np.arange(left.units + 1))
+    return Dictionary(start, met.right, there, back)
 
 
 def explained(

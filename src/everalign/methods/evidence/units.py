@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from everalign.graph import IntArray
+from everalign.literals.together import Rows
 from everalign.methods.evidence.side import Floats, Starts
 from everalign.methods.evidence.texts import Names
 
@@ -28,6 +29,10 @@ class Units(NamedTuple):
     @property
     def units(self) -> int:
         return len(self.weight)
+
+    @property
+    def rows(self) -> Rows:
+        return Rows(self.start, self.unit, self.units)
 
 
 def units_of(names: Names) -> Units:
