@@ -7,19 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from everalign.graph import IntArray, Values
-from everalign.literals import LiteralSettings, match_values
+from everalign.literals import Literals, LiteralSettings, match_literals
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NONE: IntArray = np.empty((0, 2), dtype=np.int32)
 
 
-def values(literals: Sequence[str]) -> Values:
+def values(literals: Sequence[str]) -> Literals:
     """An entity for each literal."""
     ids = np.arange(len(literals), dtype=np.int32)
-    return Values(np.stack([ids, np.zeros_like(ids), ids], axis=1), ["label"], literals)
+    rows = np.stack([ids, np.zeros_like(ids), ids], axis=1)
+    return Literals.of(Values(rows, ["label"], literals))
 
 
-def texts(*names: str) -> Values:
+def texts(*names: str) -> Literals:
     return values([quoted(name) for name in names])
 
 
@@ -33,11 +34,11 @@ def typed(text: str, datatype: str) -> str:
 
 def probability(left: str, right: str, settings: LiteralSettings | None = None) -> float:
     """How far two literals say the same; 0 where the pair is not listed."""
-    found = match_values(values([left]), values([right]), settings or LiteralSettings())
+    found = match_literals(values([left]), values([right]), settings or LiteralSettings())
     return found.rows()[0][2] if len(found.left) else 0.0
 
 
-def best(left: Values, right: Values, seeds: IntArray = NONE) -> dict[int, int]:
+def best(left: Literals, right: Literals, seeds: IntArray = NONE) -> dict[int, int]:
     """The likeliest partner of each left literal that has one."""
-    rows = sorted(match_values(left, right, seeds=seeds).rows(), key=lambda row: row[2])
+    rows = sorted(match_literals(left, right, seeds=seeds).rows(), key=lambda row: row[2])
     return {one: two for one, two, _ in rows}

@@ -9,7 +9,7 @@ import pytest
 from tests.literals.graphs import probability, texts
 
 from everalign.errors import InputError
-from everalign.literals import LiteralSettings, match_values, read_translations
+from everalign.literals import LiteralSettings, match_literals, read_translations
 from everalign.literals.vectors import name_vectors, read_vectors
 
 
@@ -41,7 +41,7 @@ def test_broken_translations_are_told_with_their_line(
 def test_missing_files_are_told(tmp_path: Path) -> None:
     settings = LiteralSettings(translations=str(tmp_path / "none.tsv"))
     with pytest.raises(InputError, match=r"none\.tsv: does not exist"):
-        match_values(texts("a"), texts("b"), settings)
+        match_literals(texts("a"), texts("b"), settings)
 
 
 def test_vectors_bring_names_together(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_vectors_bring_names_together(tmp_path: Path) -> None:
     one.write_text("2 3\nchat 1 0 0\nchien 0 1 0\n")
     two.write_bytes(gzip.compress(b"dog 0 1 0.1\ncat 1 0.1 0\ntree 0 0 1\n"))
     settings = LiteralSettings(left_vectors=str(one), right_vectors=str(two))
-    found = match_values(texts("Chat", "Chien"), texts("Dog", "Cat", "Tree"), settings)
+    found = match_literals(texts("Chat", "Chien"), texts("Dog", "Cat", "Tree"), settings)
     assert {(left, right) for left, right, p in found.rows() if p > 0.8} == {(0, 1), (1, 0)}
 
 
@@ -84,4 +84,4 @@ def test_vectors_of_two_spaces_are_refused(tmp_path: Path) -> None:
     two.write_text("b 1 2 3\n")
     settings = LiteralSettings(left_vectors=str(one), right_vectors=str(two))
     with pytest.raises(InputError, match="2 and 3 numbers"):
-        match_values(texts("a"), texts("b"), settings)
+        match_literals(texts("a"), texts("b"), settings)

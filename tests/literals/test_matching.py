@@ -10,7 +10,7 @@ from tests.literals.graphs import probability, quoted, texts, typed, values
 
 from everalign.errors import ConfigError
 from everalign.graph import Values
-from everalign.literals import LiteralSettings, match_values
+from everalign.literals import Literals, LiteralSettings, match_literals
 
 NAMES = st.lists(st.text("abcdeé -(東京カ", max_size=8), max_size=8, unique=True)
 
@@ -76,12 +76,12 @@ def test_a_megabyte_is_cut() -> None:
 def test_literals_without_a_row_are_left_out() -> None:
     both = ['"Ada"', '"Bob"']
     left = Values(np.array([[0, 0, 1]], dtype=np.int32), ["label"], both)
-    assert match_values(left, values(both)).rows() == [(1, 1, 1.0)]
+    assert match_literals(Literals.of(left), values(both)).rows() == [(1, 1, 1.0)]
 
 
 def test_nothing_matches_nothing() -> None:
-    assert match_values(Values.none(), texts("Ada")).rows() == []
-    assert match_values(Values.none(), Values.none()).rows() == []
+    assert match_literals(texts(), texts("Ada")).rows() == []
+    assert match_literals(texts(), texts()).rows() == []
 
 
 def test_settings_are_checked() -> None:
@@ -94,7 +94,7 @@ def test_settings_are_checked() -> None:
 @settings(max_examples=40, deadline=None)
 @given(NAMES, NAMES)
 def test_every_pair_once_in_order_and_likely(left: list[str], right: list[str]) -> None:
-    found = match_values(texts(*left), texts(*right))
+    found = match_literals(texts(*left), texts(*right))
     pairs = [(one, two) for one, two, _ in found.rows()]
     assert pairs == sorted(set(pairs))
     assert np.all((found.probability >= 0.05) & (found.probability <= 1))
@@ -108,7 +108,7 @@ def test_every_pair_once_in_order_and_likely(left: list[str], right: list[str]) 
 @given(NAMES, NAMES, st.randoms(use_true_random=False))
 def test_the_order_of_literals_says_nothing(left: list[str], right: list[str], random) -> None:  # type: ignore[no-untyped-def]
     def named(one: list[str], two: list[str]) -> set[tuple[str, str]]:
-        rows = match_values(texts(*one), texts(*two), LiteralSettings(similar=20)).rows()
+        rows = match_literals(texts(*one), texts(*two), LiteralSettings(similar=20)).rows()
         return {(one[a], two[b]) for a, b, _ in rows}
 
     other = random.sample(left, len(left)), random.sample(right, len(right))
@@ -119,7 +119,7 @@ def test_the_order_of_literals_says_nothing(left: list[str], right: list[str], r
 @given(st.lists(st.floats(-1e6, 1e6), max_size=8), st.lists(st.floats(-1e6, 1e6), max_size=8))
 def test_numbers_within_the_tolerance_are_found(left: list[float], right: list[float]) -> None:
     one, two = ([typed(repr(number), "double") for number in side] for side in (left, right))
-    found = match_values(values(one), values(two), LiteralSettings(similar=20))
+    found = match_literals(values(one), values(two), LiteralSettings(similar=20))
     expected = {
         (i, j)
         for i, a in enumerate(left)
@@ -133,5 +133,5 @@ def test_numbers_within_the_tolerance_are_found(left: list[float], right: list[f
 
 def test_thousands_of_spellings_of_one_text_are_not_paired_all_with_all() -> None:
     spellings = values([f'"Same"@x-{number}' for number in range(2000)])
-    found = match_values(spellings, spellings)
+    found = match_literals(spellings, spellings)
     assert 2000 <= len(found.left) < 2000 * 2000 / 5

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tests.literals.graphs import best, quoted, values
 
-from everalign.graph import Values
-from everalign.literals import names_of_iris
+from everalign.literals import Literals, names_of_iris
 from everalign.rdf import ContEADataset
 
 
@@ -29,7 +28,7 @@ def test_most_names_find_their_partner(real_data: Path, name: str, least: float)
         if one and two
     ]
 
-    def side_of(at: int) -> Values:
+    def side_of(at: int) -> Literals:
         return values([quoted(pair[at]) for pair in pairs])
 
     found = best(side_of(0), side_of(1))

@@ -3,8 +3,9 @@
 from everalign.literals.from_iris import IN_THE_IRI, quoted, with_names_of_iris
 from everalign.literals.iris import names_of_iris
 from everalign.literals.matches import ValueMatches
-from everalign.literals.matching import match_values
+from everalign.literals.matching import match_literals
 from everalign.literals.naming import NamedEntities, named_entities
+from everalign.literals.reading import Literals
 from everalign.literals.scripts import note_on
 from everalign.literals.settings import LiteralSettings
 from everalign.literals.similar import NO_KNOWN, search, texts_as_rows
@@ -15,9 +16,10 @@ __all__ = [
     "IN_THE_IRI",
     "NO_KNOWN",
     "LiteralSettings",
+    "Literals",
     "NamedEntities",
     "ValueMatches",
-    "match_values",
+    "match_literals",
     "name_vectors",
     "named_entities",
     "names_of_iris",

@@ -2,68 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from everalign.graph import IntArray, Values
+from everalign.graph import IntArray
 from everalign.literals.equal import MOST, equal_keys
-from everalign.literals.forms import Form, form_of
 from everalign.literals.likeness import likeness
 from everalign.literals.matches import ValueMatches, best_of, expanded
 from everalign.literals.near import near_moments, near_numbers
-from everalign.literals.settings import LiteralSettings
+from everalign.literals.reading import Literals
+from everalign.literals.settings import DEFAULTS, LiteralSettings
 from everalign.literals.similar import ENOUGH, search
 from everalign.literals.teaching import known_texts
-from everalign.literals.texts import Texts, texts_of, translated_by
+from everalign.literals.texts import Texts, translated_by
 from everalign.literals.translations import read_translations
 from everalign.literals.vectors import name_vectors, near_vectors
 from everalign.progress import Progress, silent
 
-DEFAULTS = LiteralSettings()
 NO_SEEDS: IntArray = np.empty((0, 2), dtype=np.int32)
-STEPS = 4
+STEPS = 2
 SAME_CORE = 0.6  # of two texts of which one has a qualifier
 OTHER_QUALIFIER = np.float32(0.3)  # of two texts with different ones
 
 
-def match_values(
-    left: Values,
-    right: Values,
+def match_literals(
+    left: Literals,
+    right: Literals,
     settings: LiteralSettings = DEFAULTS,
     progress: Progress = silent,
     seeds: IntArray = NO_SEEDS,
 ) -> ValueMatches:
-    """The pairs of a left and a right literal that say the same, more or less.
+    """The pairs of a left and a right literal that say the same, more or less, by their ids.
 
     `seeds` are rows of (left, right) entities known to be the same: from their names is learned
-    how names are translated. Literals without a row are left out.
+    how names are translated.
 
+    >>> from everalign.graph import Values
     >>> rows = np.array([[0, 0, 0], [1, 0, 1]], dtype=np.int32)
     >>> left = Values(rows, ["nom"], ['"Ada Lovelace"@fr', '"1815"'])
     >>> right = Values(rows, ["name"], ['"1815-12-10"', '"ada_lovelace"'])
-    >>> match_values(left, right).rows()
+    >>> match_literals(Literals.of(left), Literals.of(right)).rows()
     [(0, 1, 1.0), (1, 0, 0.5)]
     """
-    mine, theirs = _in_use(left), _in_use(right)
-    progress("reading literals", 0, STEPS)
-    one, two = _forms(left, mine, settings), _forms(right, theirs, settings)
-    progress("equal literals", 1, STEPS)
+    progress("equal literals", 0, STEPS)
     parts = [
-        equal_keys([form.key for form in one], [form.key for form in two], 1.0),
-        near_numbers(one, two, settings),
-        near_moments(one, two, settings),
+        equal_keys([form.key for form in left.forms], [form.key for form in right.forms], 1.0),
+        near_numbers(left.forms, right.forms, settings),
+        near_moments(left.forms, right.forms, settings),
     ]
-    progress("names in one script", 2, STEPS)
-    texts = texts_of(one), texts_of(two)
+    progress("similar names", 1, STEPS)
+    texts = left.texts, right.texts
     if settings.translations:
         texts = translated_by(texts[0], read_translations(settings.translations)), texts[1]
-    progress("similar names", 3, STEPS)
-    known = known_texts((left, right), (mine, theirs), texts, seeds)
-    parts.append(_similar(*texts, settings, known))
+    parts.append(_similar(*texts, settings, known_texts(left, right, seeds)))
     found = best_of(parts, settings.least)
     progress("similar names", STEPS, STEPS)
-    return ValueMatches(mine[found.left], theirs[found.right], found.probability)
+    return ValueMatches(left.used[found.left], right.used[found.right], found.probability)
 
 
 def _similar(
@@ -89,11 +82,3 @@ def _same_core(left: Texts, right: Texts) -> ValueMatches:
     same = equal_keys(left.core, right.core, SAME_CORE)
     both = left.qualified()[same.left] & right.qualified()[same.right]
     return same._replace(probability=np.where(both, OTHER_QUALIFIER, same.probability))
-
-
-def _in_use(values: Values) -> IntArray:
-    return np.unique(values.rows[:, 2])
-
-
-def _forms(values: Values, ids: IntArray, settings: LiteralSettings) -> Sequence[Form]:
-    return [form_of(values.literals[at], settings.longest) for at in ids.tolist()]

@@ -36,3 +36,6 @@ class LiteralSettings:
             raise ConfigError("literals: 'tolerance' must be more than 0 and less than 1")
         if bool(self.left_vectors) != bool(self.right_vectors):
             raise ConfigError("literals: give both 'left_vectors' and 'right_vectors', or neither")
+
+
+DEFAULTS = LiteralSettings()

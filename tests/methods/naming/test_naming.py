@@ -24,7 +24,7 @@ RIGHT = Graph.of([(0, 0, 1), (1, 0, 2), (2, 0, 3)])
 
 def problem(left: tuple[str, ...], right: tuple[str, ...]) -> Problem:
     plain = Problem(LEFT, RIGHT, NO_LINKS, NO_LINKS)
-    return replace(plain, left_values=texts(*left), right_values=texts(*right))
+    return replace(plain, left_values=texts(*left).values, right_values=texts(*right).values)
 
 
 def links(given: Problem, method: str = "names", **settings: object) -> set[tuple[int, int]]:
@@ -47,7 +47,7 @@ def test_a_name_of_thousands_takes_no_pairs_of_all_of_them() -> None:
     from everalign.methods.naming.settings import NameSettings
 
     ring = Graph.of([(at, 0, (at + 1) % 3000) for at in range(3000)])
-    many, row = texts("Paris", "Lisbonne"), np.arange(3000, dtype=np.int32)
+    many, row = texts("Paris", "Lisbonne").values, np.arange(3000, dtype=np.int32)
     rows = np.stack([row, np.zeros_like(row), (row == 7).astype(np.int32)], axis=1)
     named = replace(many, rows=rows)
     given = Problem(ring, ring, NO_LINKS, NO_LINKS, left_values=named, right_values=named)

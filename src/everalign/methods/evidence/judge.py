@@ -60,10 +60,6 @@ class Judge:
         count: int = self._models[0].num_feature()
         return count
 
-    @staticmethod
-    def learn(lesson: Lesson, size: Size, seed: int) -> Judge:
-        return Judge(each(lambda n: _learn(lesson, size, n - 1, seed), size.folds + 1))
-
     def weigh(self, rows: Floats) -> Floats:
         """The probability of each row, for rows that nothing was learned from."""
         return self._predict(0, rows)
@@ -83,6 +79,15 @@ class Judge:
             return np.asarray(model.predict(rows[first:end], num_threads=1), dtype=np.float32)
 
         return np.concatenate([np.empty(0, np.float32), *in_parts(part, len(rows), PART)])
+
+
+def learn_judges(lessons: list[Lesson], size: Size, seed: int) -> list[Judge]:
+    """A judge from each lesson; all their models are learned side by side."""
+    count = size.folds + 1
+    models = each(
+        lambda n: _learn(lessons[n // count], size, n % count - 1, seed), len(lessons) * count
+    )
+    return [Judge(models[first : first + count]) for first in range(0, len(models), count)]
 
 
 def _learn(lesson: Lesson, size: Size, without: int, seed: int) -> bytes:

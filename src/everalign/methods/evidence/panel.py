@@ -6,12 +6,12 @@ see both sorts split by neighbours first, and hear too little of what the litera
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.methods.evidence.judge import Judge, Lesson, Size
+from everalign.methods.evidence.judge import Judge, Lesson, Size, learn_judges
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.values import NAMES
 
@@ -32,13 +32,13 @@ class Panel:
 
     @staticmethod
     def learn(lesson: Lesson, size: Size, seed: int, literals: bool) -> Panel:
-        if not literals:
-            return Panel(Judge.learn(lesson, size, seed), None, literals)
-        rows = np.flatnonzero(_comparable(lesson.features))
-        of_named = _part(lesson, rows)
-        named = Judge.learn(of_named, size, seed) if _teaches(of_named, size) else None
-        without = Lesson(lesson.features[:, :-OF_VALUES], lesson.label, lesson.weight, lesson.fold)
-        return Panel(Judge.learn(without, size, seed), named, literals)
+        lessons = [lesson]
+        if literals:
+            of_named = _part(lesson, np.flatnonzero(_comparable(lesson.features)))
+            lessons = [replace(lesson, features=lesson.features[:, :-OF_VALUES])]
+            lessons += [of_named] if _teaches(of_named, size) else []
+        alone, *named = learn_judges(lessons, size, seed)
+        return Panel(alone, named[0] if named else None, literals)
 
     @property
     def columns(self) -> int:

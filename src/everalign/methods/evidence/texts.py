@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.graph import IntArray, Values
-from everalign.literals.forms import Kind, form_of
-from everalign.literals.scripts import is_japanese, latin_of
-from everalign.literals.terms import term_of
+from everalign.graph import IntArray
+from everalign.literals import Literals
 from everalign.methods.evidence.side import Floats, Starts
 
 MOST = 3  # names of an entity that are compared
@@ -23,13 +21,13 @@ LONGEST = 100  # characters of a name; what is longer tells of an entity, but is
 
 
 class Names(NamedTuple):
-    """The names of entity x are those `texts` whose numbers are in `which`, from `start[x]` to
-    `start[x + 1]`: `folded` as they are written, `texts` in Latin letters."""
+    """The names of entity x are those texts whose numbers are in `which`, from `start[x]` to
+    `start[x + 1]`: `folded` as they are written, `latin` in Latin letters."""
 
     start: Starts
     which: IntArray
     folded: list[str]
-    texts: NDArray[np.object_]
+    latin: NDArray[np.object_]
 
     @property
     def first(self) -> IntArray:
@@ -38,41 +36,23 @@ class Names(NamedTuple):
         return np.where(has, np.append(self.which, -1)[self.start[:-1]], -1).astype(np.int32)
 
 
-def names_of(values: Values, entities: int) -> Names:
+def names_of(literals: Literals, entities: int) -> Names:
     """The names of all entities: of each, what its most telling attribute of texts says.
 
     An attribute is the more telling the more entities have it, and the fewer share a value.
     """
-    texts = [_text(literal) for literal in values.literals]
-    is_text = np.array([0 < len(text) <= LONGEST for text in texts], dtype=np.bool_)
-    rows = values.rows[is_text[values.rows[:, 2]]] if texts else values.rows
-    rank = _ranks(rows, len(values.attributes))
-    rows = rows[np.lexsort((rows[:, 2], rank[rows[:, 1]], rows[:, 0]))]
+    texts, rows, text = literals.texts, literals.values.rows, literals.text_of_row()
+    fits = np.array([0 < len(each) <= LONGEST for each in texts.raw] + [False], dtype=np.bool_)
+    rows, text = rows[fits[text]], text[fits[text]]
+    rank = _ranks(rows, len(literals.values.attributes))
+    order = np.lexsort((rows[:, 2], rank[rows[:, 1]], rows[:, 0]))
+    rows, text = rows[order], text[order]
     first = np.searchsorted(rows[:, 0], rows[:, 0])
     best = rows[:, 1] == rows[first, 1]
     near = np.arange(len(rows)) - first < MOST
-    rows = rows[best & near]
-    start = np.searchsorted(rows[:, 0], np.arange(entities + 1))
-    which = rows[:, 2].astype(np.int32)
-    return Names(start, which, texts, _in_latin(values, texts))
-
-
-def _text(literal: str) -> str:
-    form = form_of(literal)
-    return form.key if form.kind == Kind.TEXT else ""
-
-
-def _in_latin(values: Values, texts: list[str]) -> NDArray[np.object_]:
-    """The texts in Latin letters. Han characters are read as Japanese where there is kana."""
-    japanese = is_japanese(texts)
-    out = np.empty(len(texts), dtype=np.object_)
-    for number, text in enumerate(texts):
-        if text.isascii():
-            out[number] = text
-        else:
-            language = term_of(values.literals[number]).language
-            out[number] = latin_of(text, language, japanese=japanese).lower()
-    return out
+    keep = best & near
+    start = np.searchsorted(rows[keep, 0], np.arange(entities + 1))
+    return Names(start, text[keep], texts.raw, np.array(texts.latin, dtype=np.object_))
 
 
 def _ranks(rows: IntArray, attributes: int) -> NDArray[np.int64]:
@@ -91,7 +71,7 @@ def _ranks(rows: IntArray, attributes: int) -> NDArray[np.int64]:
 def similarity(left: Names, right: Names, one: IntArray, two: IntArray) -> Floats:
     """How similar the names of each pair are, from 0 to 1; NaN where one has none."""
     pair, a, b = _name_pairs(left, right, one, two)
-    found = _similar(left.texts[a].tolist(), right.texts[b].tolist())
+    found = _similar(left.latin[a].tolist(), right.latin[b].tolist())
     out = np.full(len(one), -1, dtype=np.float32)
     np.maximum.at(out, pair, found)
     out[out < 0] = np.nan

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import IntArray, Values
-from everalign.literals import ValueMatches, match_values
+from everalign.literals import Literals, ValueMatches, match_literals
 from everalign.methods.evidence.settings import EvidenceSettings
 from everalign.methods.evidence.texts import Names, names_of
 from everalign.methods.evidence.units import Units, units_of
@@ -38,8 +38,8 @@ class Kept(NamedTuple):
 class Wording:
     """The literals of either side, and the pairs of them that say the same."""
 
-    left: Values
-    right: Values
+    left: Literals
+    right: Literals
     matches: ValueMatches
     entities: tuple[int, int]
 
@@ -56,13 +56,15 @@ class Wording:
         Where no literal has come or gone, the matches of the last version serve again. Names of
         `anchors` teach how names are translated; hidden links must not be among them.
         """
-        left, right = problem.left_values, problem.right_values
+        said = problem.left_values, problem.right_values
         entities = problem.left.entities, problem.right.entities
-        if not (len(left.rows) and len(right.rows)):
+        if not all(len(values.rows) for values in said):
             return None
-        if kept.of == _checksum(left, right):
-            return Wording(left, right, kept.matches, entities)
-        matches = match_values(left, right, settings.literals, progress, anchors)
+        progress("reading literals", 0, 1)
+        left, right = (Literals.of(values, settings.literals.longest) for values in said)
+        matches = kept.matches
+        if kept.of != _checksum(left, right):
+            matches = match_literals(left, right, settings.literals, progress, anchors)
         return Wording(left, right, matches, entities)
 
     def kept(self) -> Kept:
@@ -71,12 +73,12 @@ class Wording:
 
     @property
     def values(self) -> tuple[Values, Values]:
-        return self.left, self.right
+        return self.left.values, self.right.values
 
     @cached_property
     def names(self) -> tuple[Names, Names]:
         """What the entities of either side are called."""
-        left, right = map(names_of, self.values, self.entities)
+        left, right = map(names_of, (self.left, self.right), self.entities)
         return left, right
 
     @cached_property
@@ -92,7 +94,6 @@ class Wording:
         return left, right, self.matches.probability
 
 
-def _checksum(left: Values, right: Values) -> int:
+def _checksum(left: Literals, right: Literals) -> int:
     """Of the ids of all literals in use; an id stands for the same literal for ever."""
-    sum_of_left = zlib.crc32(np.unique(left.rows[:, 2]).tobytes())
-    return zlib.crc32(np.unique(right.rows[:, 2]).tobytes(), sum_of_left)
+    return zlib.crc32(right.used.tobytes(), zlib.crc32(left.used.tobytes()))
