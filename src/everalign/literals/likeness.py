@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.literals.matches import Floats32
-from everalign.literals.similar import Search, skeletons
+from everalign.literals.similar import Search
 from everalign.literals.texts import Texts
+from everalign.parallel import threads
 
 Floats = NDArray[np.float32]
 SURELY = 0.95  # what is not equal is never certain
@@ -52,7 +53,7 @@ def signs_of(left: Texts, right: Texts, found: Search) -> tuple[Floats, NDArray[
         _each(ratio, left.latin, right.latin, one, two),
         _each(token_sort_ratio, left.latin, right.latin, one, two),
         _each(ratio, left.core, right.core, one, two),
-        _each(token_sort_ratio, skeletons(left), skeletons(right), one, two),
+        _each(token_sort_ratio, left.sounds, right.sounds, one, two),
         np.minimum(_of_best(found.left, near), _of_best(found.right, near)),
     ]
     return np.stack(columns, axis=1), across
@@ -64,7 +65,7 @@ def _each(
     from rapidfuzz.process import cpdist
 
     mine, theirs = [left[at] for at in one], [right[at] for at in two]
-    scores: Floats = cpdist(mine, theirs, scorer=scorer, dtype=np.float32)
+    scores: Floats = cpdist(mine, theirs, scorer=scorer, dtype=np.float32, workers=threads())
     return scores / np.float32(100)
 
 

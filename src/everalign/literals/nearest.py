@@ -11,7 +11,7 @@ from everalign.literals.grams import Sparse
 from everalign.literals.matches import Floats32, ValueMatches, best_of
 from everalign.parallel import in_parts
 
-TOGETHER = 4096  # rows that are looked for by one thread at a time
+PARTS = 8  # of the rows: each is looked for by one thread, with lists of its own for all others
 COMMON = 0.05  # of all texts: a feature of more than that tells nothing
 
 
@@ -59,7 +59,7 @@ def nearest_rows(left: Sparse, right: Sparse, columns: int, kept: int) -> ValueM
         _search(*left, *index, first, end, near, at, back, back_at)
         return back, back_at
 
-    back = _joined(in_parts(search, left.rows, TOGETHER))
+    back = _joined(in_parts(search, left.rows, -(-left.rows // PARTS)))
     return best_of([_pairs(near, at), _pairs(*back).turned()])
 
 
@@ -106,24 +106,41 @@ def _search(
     back: Floats32,
     back_at: IntArray,
 ) -> None:
-    score = np.zeros(len(back), dtype=np.float32)
-    met = np.empty(len(back) + 1, dtype=np.int32)
+    rows, last = back.shape[0], back.shape[1] - 1
+    score, least = np.zeros(rows, dtype=np.float32), np.zeros(rows, dtype=np.float32)
+    met, everyone = np.empty(rows + 1, dtype=np.int32), np.arange(rows)
     for mine in range(first, end):
-        count = 0
+        visits, count = 0, 0
+        for spot in range(start[mine], start[mine + 1]):
+            visits += index_start[column[spot] + 1] - index_start[column[spot]]
+        many = visits > rows // 2  # then it does not pay to note who was met
+        if many:
+            met[:rows], count = everyone, rows
         for spot in range(start[mine], start[mine + 1]):
             value = weight[spot]
+            entries = range(index_start[column[spot]], index_start[column[spot] + 1])
             if value == 0:
                 continue
-            for entry in range(index_start[column[spot]], index_start[column[spot] + 1]):
-                theirs = index_row[entry]
-                met[count] = theirs  # overwritten unless it is new: a branch would cost more
-                count += score[theirs] == 0
-                score[theirs] += value * index_weight[entry]
+            if many:
+                for entry in entries:
+                    score[index_row[entry]] += value * index_weight[entry]
+            else:
+                for entry in entries:
+                    theirs = index_row[entry]
+                    met[count] = theirs  # overwritten unless new: a branch would cost more
+                    count += score[theirs] == 0
+                    score[theirs] += value * index_weight[entry]
+        enough = np.float32(0)
         for spot in range(count):
             theirs = met[spot]
-            _keep(near[mine], at[mine], score[theirs], theirs)
-            _keep(back[theirs], back_at[theirs], score[theirs], mine)
+            value = score[theirs]
             score[theirs] = 0
+            if value > enough:
+                _keep(near[mine], at[mine], value, theirs)
+                enough = near[mine, last]
+            if value > least[theirs]:
+                _keep(back[theirs], back_at[theirs], value, mine)
+                least[theirs] = back[theirs, last]
 
 
 @compiled()
@@ -151,10 +168,9 @@ def _multiply(
 
 @compiled(inline="always")
 def _keep(values: Floats32, places: IntArray, value: float, place: int) -> None:
-    """Put a value into a list that falls from its first to its last entry, if it is enough."""
+    """Put a value into a list that falls from its first to its last entry; it must be above
+    the last."""
     spot = len(values) - 1
-    if value <= values[spot]:
-        return
     while spot > 0 and values[spot - 1] < value:
         values[spot] = values[spot - 1]
         places[spot] = places[spot - 1]

@@ -19,7 +19,6 @@ from everalign.literals.grams import (
 from everalign.literals.lexicon import translated
 from everalign.literals.matches import Floats32
 from everalign.literals.nearest import lengthened, nearest_rows, products, rarity, weighed
-from everalign.literals.sounds import skeleton
 from everalign.literals.texts import Texts
 
 ENOUGH = 30  # known pairs, from which on something can be learned from them
@@ -86,20 +85,12 @@ def has_foreign(texts: Texts) -> bool:
     return bool(len(texts) and texts.foreign.mean() > FOREIGN)
 
 
-def skeletons(texts: Texts) -> list[str]:
-    """How the texts sound, word by word."""
-    return [
-        " ".join([skeleton(word, pinyin=pinyin) for word in text.split()])
-        for text, pinyin in zip(texts.latin, texts.chinese.tolist(), strict=True)
-    ]
-
-
 def _families(texts: Texts, sounds: bool) -> list[Found]:
     """Words, pieces of words and signs of other scripts; beside them sounds, if wanted."""
     looks = [pieces(texts.latin, WORDS, 0), pieces(texts.latin, 3, 3)]
     if texts.foreign.any():
         looks.append(pieces(_foreign(texts), 2, 12))
-    return [joined(looks), pieces(skeletons(texts), 3, 0)] if sounds else [joined(looks)]
+    return [joined(looks), pieces(texts.sounds, 3, 0)] if sounds else [joined(looks)]
 
 
 def _units(texts: Texts) -> Found:

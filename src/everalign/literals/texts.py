@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from everalign.graph import IntArray
 from everalign.literals.folding import folded, without_qualifier
 from everalign.literals.forms import Form, Kind
 from everalign.literals.scripts import is_chinese, is_japanese, is_latin, latin_of
+from everalign.literals.sounds import skeleton
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,14 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.raw)
+
+    @cached_property
+    def sounds(self) -> list[str]:
+        """How the texts sound, word by word."""
+        return [
+            " ".join([skeleton(word, pinyin=pinyin) for word in text.split()])
+            for text, pinyin in zip(self.latin, self.chinese.tolist(), strict=True)
+        ]
 
     def qualified(self) -> NDArray[np.bool_]:
         """Which texts have a qualifier."""

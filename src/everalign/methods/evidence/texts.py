@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from everalign.graph import IntArray
 from everalign.literals import Literals
 from everalign.methods.evidence.side import Floats, Starts
+from everalign.parallel import threads
 
 MOST = 3  # names of an entity that are compared
 LONGEST = 100  # characters of a name; what is longer tells of an entity, but is no name
@@ -95,7 +96,7 @@ def _similar(left: Sequence[str], right: Sequence[str]) -> Floats:
     if not left:
         return np.empty(0, dtype=np.float32)
     plain, sorted_ = (
-        process.cpdist(left, right, scorer=scorer, dtype=np.float32, workers=1)
+        process.cpdist(left, right, scorer=scorer, dtype=np.float32, workers=threads())
         for scorer in (fuzz.ratio, fuzz.token_sort_ratio)
     )
     best: Floats = np.maximum(plain, sorted_) / np.float32(100)
