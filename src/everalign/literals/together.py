@@ -17,6 +17,7 @@ from everalign.graph import IntArray
 from everalign.literals.matches import Floats32
 
 Starts = NDArray[np.int64]
+Places = NDArray[np.signedinteger]
 STEPS = 5  # of expectation maximisation
 
 
@@ -61,10 +62,10 @@ def meetings_of(
     np.cumsum(many * width, out=first[1:])
     mine, theirs = (np.empty(first[-1], dtype=np.int32) for _ in range(2))
     _meet(left.start, left.part, right.start, right.part, one, two, mine, theirs)
-    order = _sorted(mine, left.parts, _sorted(theirs, right.parts, np.arange(len(mine))))
-    meeting, heads = np.empty(len(mine), dtype=np.int32), np.empty(len(mine), dtype=np.int64)
-    count = _number(mine, theirs, order, meeting, heads)
-    heads = heads[:count]
+    places: Places = np.arange(len(mine)).astype(np.int32 if len(mine) < 1 << 31 else np.int64)
+    order = _sorted(mine, left.parts, _sorted(theirs, right.parts, places))
+    meeting, heads = np.empty(len(mine), dtype=np.int32), np.empty_like(order)
+    heads = heads[: _number(mine, theirs, order, meeting, heads)]
     return Meetings(meeting, first, width, mine[heads], theirs[heads], (left.parts, right.parts))
 
 
@@ -106,7 +107,7 @@ def _meet(
 
 
 @compiled()
-def _sorted(part: IntArray, parts: int, order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sorted(part: IntArray, parts: int, order: Places) -> Places:
     """The places in `order`, those with smaller parts first: by counting, as parts are few."""
     start = np.zeros(parts + 1, dtype=np.int64)
     for each in part:
@@ -125,9 +126,9 @@ def _sorted(part: IntArray, parts: int, order: NDArray[np.int64]) -> NDArray[np.
 def _number(
     mine: IntArray,
     theirs: IntArray,
-    order: NDArray[np.int64],
+    order: Places,
     meeting: IntArray,
-    heads: NDArray[np.int64],
+    heads: Places,
 ) -> int:
     """Number the different meetings; `heads` are the places where each is found."""
     count, left, right = 0, -1, -1
