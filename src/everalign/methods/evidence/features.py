@@ -46,6 +46,7 @@ NAMES = (
     *(f"{name}, left" for name in OF_A_SIDE),
     *(f"{name}, right" for name in OF_A_SIDE),
 )
+OF_RIVALS = [at for at, name in enumerate(NAMES) if name.startswith("best rival's")]
 LIKENESS_NAMES = ("likeness of vectors", "its margin, left", "its margin, right")
 
 Rows = NDArray[np.int64]

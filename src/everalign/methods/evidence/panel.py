@@ -2,6 +2,9 @@
 
 What has no literals is judged as if nothing had any. One judge for both would not do: trees that
 see both sorts split by neighbours first, and hear too little of what the literals say.
+
+What is believed of the rivals of a pair rests on literals where these have any. A judge for pairs
+without literals that learned from it would expect as much of these: it does not see it.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign.methods.evidence.features import OF_RIVALS
 from everalign.methods.evidence.judge import Judge, Lesson, Size, learn_judges
 from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.values import NAMES
@@ -35,15 +39,17 @@ class Panel:
         lessons = [lesson]
         if literals:
             of_named = _part(lesson, np.flatnonzero(_comparable(lesson.features)))
-            lessons = [replace(lesson, features=lesson.features[:, :-OF_VALUES])]
-            lessons += [of_named] if _teaches(of_named, size) else []
+            taught = _teaches(of_named, size)
+            lessons = [replace(lesson, features=_of_neighbours(lesson.features, taught))]
+            lessons += [of_named] if taught else []
         alone, *named = learn_judges(lessons, size, seed)
         return Panel(alone, named[0] if named else None, literals)
 
     @property
     def columns(self) -> int:
         """How many numbers are weighed of a row."""
-        return self.alone.columns + (OF_VALUES if self.literals else 0)
+        unseen = len(OF_RIVALS) if self.named else 0
+        return self.alone.columns + unseen + (OF_VALUES if self.literals else 0)
 
     def weigh(self, rows: Floats) -> Floats:
         """The probability of each row, for rows that nothing was learned from."""
@@ -56,7 +62,8 @@ class Panel:
         out = np.empty(len(rows), dtype=np.float32)
         spoken = _comparable(rows) if self.named else np.zeros_like(fold, dtype=np.bool_)
         mine, theirs = np.flatnonzero(~spoken), np.flatnonzero(spoken)
-        out[mine] = self.alone.weigh_learned(rows[mine, :-OF_VALUES], fold[mine])
+        neighbours = _of_neighbours(rows[mine], self.named is not None)
+        out[mine] = self.alone.weigh_learned(neighbours, fold[mine])
         if self.named is not None:
             out[theirs] = self.named.weigh_learned(rows[theirs], fold[theirs])
         return out
@@ -69,6 +76,12 @@ class Panel:
     def of(alone: bytes, named: bytes, literals: bool) -> Panel:
         """From such texts."""
         return Panel(Judge([alone]), Judge([named]) if named else None, literals)
+
+
+def _of_neighbours(rows: Floats, taught: bool) -> Floats:
+    """The columns that do not rest on literals; all but the last, where none could be learned."""
+    found = rows[:, :-OF_VALUES]
+    return np.delete(found, OF_RIVALS, axis=1) if taught else found
 
 
 def _comparable(rows: Floats) -> NDArray[np.bool_]:
