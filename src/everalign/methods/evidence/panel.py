@@ -3,8 +3,9 @@
 What has no literals is judged as if nothing had any. One judge for both would not do: trees that
 see both sorts split by neighbours first, and hear too little of what the literals say.
 
-What is believed of the rivals of a pair rests on literals where these have any. A judge for pairs
-without literals that learned from it would expect as much of these: it does not see it.
+The other judge learns from pairs without literals, if there are plenty; if not, from all of them.
+But what is believed of the rivals of a pair rests on literals where these have any, and a judge
+that learned from that would expect as much of pairs without: then it is blind to it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.values import NAMES
 
 ENOUGH = 10  # right pairs outside of each fold, to learn what literals say
+PLENTY = 500  # right pairs without literals, to learn from them alone
 OF_VALUES = len(NAMES)
 
 
@@ -38,9 +40,13 @@ class Panel:
     def learn(lesson: Lesson, size: Size, seed: int, literals: bool) -> Panel:
         lessons = [lesson]
         if literals:
-            of_named = _part(lesson, np.flatnonzero(_comparable(lesson.features)))
+            spoken = _comparable(lesson.features)
+            of_named, of_others = _part(lesson, spoken), _part(lesson, ~spoken)
             taught = _teaches(of_named, size)
-            lessons = [replace(lesson, features=_of_neighbours(lesson.features, taught))]
+            plenty = np.count_nonzero(of_others.label) >= PLENTY and _teaches(of_others, size)
+            chosen = of_others if taught and plenty else lesson
+            blind = taught and not plenty
+            lessons = [replace(chosen, features=_of_neighbours(chosen.features, blind))]
             lessons += [of_named] if taught else []
         alone, *named = learn_judges(lessons, size, seed)
         return Panel(alone, named[0] if named else None, literals)
@@ -48,8 +54,14 @@ class Panel:
     @property
     def columns(self) -> int:
         """How many numbers are weighed of a row."""
-        unseen = len(OF_RIVALS) if self.named else 0
-        return self.alone.columns + unseen + (OF_VALUES if self.literals else 0)
+        if self.named is not None:
+            return self.named.columns
+        return self.alone.columns + (OF_VALUES if self.literals else 0)
+
+    @property
+    def blind(self) -> bool:
+        """Whether what is believed of rivals is kept from the judge of pairs without literals."""
+        return self.named is not None and self.alone.columns + OF_VALUES < self.named.columns
 
     def weigh(self, rows: Floats) -> Floats:
         """The probability of each row, for rows that nothing was learned from."""
@@ -62,7 +74,7 @@ class Panel:
         out = np.empty(len(rows), dtype=np.float32)
         spoken = _comparable(rows) if self.named else np.zeros_like(fold, dtype=np.bool_)
         mine, theirs = np.flatnonzero(~spoken), np.flatnonzero(spoken)
-        neighbours = _of_neighbours(rows[mine], self.named is not None)
+        neighbours = _of_neighbours(rows[mine], self.blind)
         out[mine] = self.alone.weigh_learned(neighbours, fold[mine])
         if self.named is not None:
             out[theirs] = self.named.weigh_learned(rows[theirs], fold[theirs])
@@ -78,17 +90,17 @@ class Panel:
         return Panel(Judge([alone]), Judge([named]) if named else None, literals)
 
 
-def _of_neighbours(rows: Floats, taught: bool) -> Floats:
-    """The columns that do not rest on literals; all but the last, where none could be learned."""
+def _of_neighbours(rows: Floats, blind: bool) -> Floats:
+    """The columns that are not about literals, nor, if blind, about what rests on them."""
     found = rows[:, :-OF_VALUES]
-    return np.delete(found, OF_RIVALS, axis=1) if taught else found
+    return np.delete(found, OF_RIVALS, axis=1) if blind else found
 
 
 def _comparable(rows: Floats) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(rows[:, -OF_VALUES:]).all(axis=1), dtype=np.bool_)
 
 
-def _part(lesson: Lesson, rows: NDArray[np.intp]) -> Lesson:
+def _part(lesson: Lesson, rows: NDArray[np.bool_]) -> Lesson:
     return Lesson(*(column[rows] for column in vars(lesson).values()))
 
 
