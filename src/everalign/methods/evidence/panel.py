@@ -21,7 +21,7 @@ from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.values import NAMES
 
 ENOUGH = 10  # right pairs outside of each fold, to learn what literals say
-PLENTY = 500  # right pairs without literals, to learn from them alone
+PLENTY = 500  # pairs without literals, of right and of wrong ones, to learn from them alone
 OF_VALUES = len(NAMES)
 
 
@@ -43,7 +43,7 @@ class Panel:
             spoken = _comparable(lesson.features)
             of_named, of_others = _part(lesson, spoken), _part(lesson, ~spoken)
             taught = _teaches(of_named, size)
-            plenty = np.count_nonzero(of_others.label) >= PLENTY and _teaches(of_others, size)
+            plenty = bool(np.bincount(of_others.label, minlength=2).min() >= PLENTY)
             chosen = of_others if taught and plenty else lesson
             blind = taught and not plenty
             lessons = [replace(chosen, features=_of_neighbours(chosen.features, blind))]
