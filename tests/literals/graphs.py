@@ -17,7 +17,7 @@ def values(literals: Sequence[str]) -> Literals:
     """An entity for each literal."""
     ids = np.arange(len(literals), dtype=np.int32)
     rows = np.stack([ids, np.zeros_like(ids), ids], axis=1)
-    return Literals.of(Values(rows, ["label"], literals))
+    return Literals(Values(rows, ["label"], literals))
 
 
 def texts(*names: str) -> Literals:

@@ -76,7 +76,7 @@ def test_a_megabyte_is_cut() -> None:
 def test_literals_without_a_row_are_left_out() -> None:
     both = ['"Ada"', '"Bob"']
     left = Values(np.array([[0, 0, 1]], dtype=np.int32), ["label"], both)
-    assert match_literals(Literals.of(left), values(both)).rows() == [(1, 1, 1.0)]
+    assert match_literals(Literals(left), values(both)).rows() == [(1, 1, 1.0)]
 
 
 def test_nothing_matches_nothing() -> None:

@@ -107,3 +107,8 @@ def test_seeds_teach_words() -> None:
     assert all(found.get(at) == at for at in unseen)
     untaught = best(left, right)
     assert not any(untaught.get(at) == at for at in unseen)
+
+
+def test_half_width_letters_are_read_as_the_usual_ones() -> None:
+    half, full = texts("ｶﾞﾝﾀﾞﾑ", "㈱").texts, texts("ガンダム", "(株)").texts
+    assert half.latin == full.latin

@@ -260,12 +260,14 @@ def test_readers_see_whole_versions_while_a_writer_is_at_work(tmp_path: Path) ->
     versions: set[int | None] = set()
     # More updates than there is time for: the writer is at work for as long as readers look.
     with live_elsewhere(tmp_path / "state", updates=100_000) as writer:
-        while len(versions) < 5:
-            assert writer.poll() is None
-            with Store.open(tmp_path / "state", write=False) as reader:
-                check_versions(reader)
-                versions.add(reader.last_version())
-        writer.kill()
+        try:
+            while len(versions) < 5:
+                assert writer.poll() is None
+                with Store.open(tmp_path / "state", write=False) as reader:
+                    check_versions(reader)
+                    versions.add(reader.last_version())
+        finally:
+            writer.kill()
     assert writer.returncode == -signal.SIGKILL
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from enum import IntEnum
 from hashlib import blake2b
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from everalign.literals.moments import Moment, moment_of
 from everalign.literals.terms import Term, term_of
 
 CUT = 10_000  # characters of a text that are looked at
+LONGEST = 200  # characters of a text that is compared with others than its equals
 XSD = "http://www.w3.org/2001/XMLSchema#"
 _NUMBERS = frozenset(
     XSD + name
@@ -43,7 +45,8 @@ class Kind(IntEnum):
 
 
 class Form(NamedTuple):
-    """A value: equal ones share their `key`; `raw` is a text as it was written.
+    """A value: equal ones share their `key`; `raw` is a text as it was written, but half-width
+    letters and those in one sign are the usual ones.
 
     A number that may be a year has a moment as well.
     """
@@ -56,7 +59,7 @@ class Form(NamedTuple):
     moment: Moment | None = None
 
 
-def form_of(literal: str, longest: int = 200) -> Form:
+def form_of(literal: str) -> Form:
     """The form of a literal as N-Triples writes it.
 
     >>> form_of('"Paris"@fr').key, form_of('"3.50"').number, form_of('"1984-01-02"').kind.name
@@ -72,11 +75,12 @@ def form_of(literal: str, longest: int = 200) -> Form:
     if special is not None:
         return special
     key = folded(text)
-    if len(text) > longest:
+    if len(text) > LONGEST:
         return Form(Kind.EXACT, blake2b(key.encode(), digest_size=16).hexdigest())
     if term.datatype not in _TEXTS or key.replace(" ", "").isdecimal():
         return Form(Kind.EXACT, key)
-    return Form(Kind.TEXT, key, text, term.language)
+    raw = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return Form(Kind.TEXT, key, raw, term.language)
 
 
 _STARTS = frozenset("+-.0123456789")

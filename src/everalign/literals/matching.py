@@ -10,7 +10,7 @@ from everalign.literals.likeness import likeness
 from everalign.literals.matches import ValueMatches, best_of, expanded
 from everalign.literals.near import near_moments, near_numbers
 from everalign.literals.reading import Literals
-from everalign.literals.settings import DEFAULTS, LiteralSettings
+from everalign.literals.settings import LiteralSettings
 from everalign.literals.similar import ENOUGH, search
 from everalign.literals.teaching import known_texts
 from everalign.literals.texts import Texts, translated_by
@@ -18,6 +18,7 @@ from everalign.literals.translations import read_translations
 from everalign.literals.vectors import name_vectors, near_vectors
 from everalign.progress import Progress, silent
 
+DEFAULTS = LiteralSettings()
 NO_SEEDS: IntArray = np.empty((0, 2), dtype=np.int32)
 STEPS = 2
 SAME_CORE = 0.6  # of two texts of which one has a qualifier
@@ -40,7 +41,7 @@ def match_literals(
     >>> rows = np.array([[0, 0, 0], [1, 0, 1]], dtype=np.int32)
     >>> left = Values(rows, ["nom"], ['"Ada Lovelace"@fr', '"1815"'])
     >>> right = Values(rows, ["name"], ['"1815-12-10"', '"ada_lovelace"'])
-    >>> match_literals(Literals.of(left), Literals.of(right)).rows()
+    >>> match_literals(Literals(left), Literals(right)).rows()
     [(0, 1, 1.0), (1, 0, 0.5)]
     """
     progress("equal literals", 0, STEPS)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from everalign.graph import IntArray, Values
-from everalign.literals.forms import Kind, form_of
+from everalign.literals.forms import Form, Kind
+from everalign.literals.reading import Literals
 from everalign.literals.texts import Texts, texts_of
 
 # The last part of rdfs:label, skos:prefLabel, foaf:name, schema:name, dct:title and the like.
@@ -39,21 +41,22 @@ def named_entities(
     ([5], ['moskva'])
     """
     rows = values.rows[np.isin(values.rows[:, 0], among)]
-    used = np.unique(rows[:, 2])
-    forms = [form_of(values.literals[at]) for at in used.tolist()]
-    if translations:
-        forms = [
-            form._replace(raw=said, key=said)
-            if (said := translations.get(form.key)) and form.kind == Kind.TEXT
-            else form
-            for form in forms
-        ]
-    texts = texts_of(forms)
-    text = texts.text[np.searchsorted(used, rows[:, 2])]
+    read = Literals(replace(values, rows=rows))
+    texts = texts_of(_translated(read.forms, translations)) if translations else read.texts
+    text = read.of_rows(texts.text)
     rows, text = rows[text >= 0], text[text >= 0]
     mine = rows[:, 1] == _naming(rows, values.attributes) if len(rows) else text >= 0
     entity, first = np.unique(rows[mine, 0], return_index=True)
     return NamedEntities(entity.astype(np.int32), text[mine][first], texts)
+
+
+def _translated(forms: Sequence[Form], translations: Mapping[str, str]) -> list[Form]:
+    return [
+        form._replace(raw=said, key=said)
+        if (said := translations.get(form.key)) and form.kind == Kind.TEXT
+        else form
+        for form in forms
+    ]
 
 
 def _naming(rows: IntArray, attributes: Sequence[str]) -> int:

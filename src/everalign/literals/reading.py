@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from everalign.graph import IntArray, Values
 from everalign.literals.forms import Form, form_of
-from everalign.literals.settings import DEFAULTS
 from everalign.literals.texts import Texts, texts_of
 
 
-class Literals(NamedTuple):
-    """The literals of `values` that are in use: their ids in order, the form of each, and those
-    that are texts."""
+@dataclass(frozen=True)
+class Literals:
+    """The literals in the rows of some values, each read once, and only when it is asked for.
+
+    >>> values = Values(np.array([[5, 0, 1]], dtype=np.int32), ["name"], ['"ADA"', '"Bob"'])
+    >>> read = Literals(values)
+    >>> read.used.tolist(), read.texts.latin
+    ([1], ['bob'])
+    """
 
     values: Values
-    used: IntArray
-    forms: list[Form]
-    texts: Texts
 
-    @staticmethod
-    def of(values: Values, longest: int = DEFAULTS.longest) -> Literals:
-        """Literals without a row are left out. Texts longer than `longest` are none.
+    @cached_property
+    def used(self) -> IntArray:
+        """Their ids, in order; literals without a row are left out."""
+        return np.unique(self.values.rows[:, 2])
 
-        >>> values = Values(np.array([[5, 0, 1]], dtype=np.int32), ["name"], ['"ADA"', '"Bob"'])
-        >>> read = Literals.of(values)
-        >>> read.used.tolist(), read.texts.latin
-        ([1], ['bob'])
-        """
-        used = np.unique(values.rows[:, 2])
-        forms = [form_of(values.literals[at], longest) for at in used.tolist()]
-        return Literals(values, used, forms, texts_of(forms))
+    @cached_property
+    def forms(self) -> list[Form]:
+        return [form_of(self.values.literals[at]) for at in self.used.tolist()]
 
-    def text_of_row(self) -> IntArray:
-        """For each row of the values the number of its text, -1 where it has none."""
-        text: IntArray = self.texts.text[np.searchsorted(self.used, self.values.rows[:, 2])]
-        return text
+    @cached_property
+    def texts(self) -> Texts:
+        """Those that are texts."""
+        return texts_of(self.forms)
+
+    def of_rows(self, found: IntArray) -> IntArray:
+        """What was found for each literal in use, for each row of the values."""
+        rows: IntArray = found[np.searchsorted(self.used, self.values.rows[:, 2])]
+        return rows

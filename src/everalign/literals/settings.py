@@ -12,10 +12,9 @@ class LiteralSettings:
     """What can be set.
 
     `similar` is the number of partners that a value keeps besides its equal ones, `least` the
-    probability below which a pair is not listed. Texts longer than `longest` characters are
-    compared for equality only. `translations` is a file of ``left-text TAB right-text``;
-    `left_vectors` and `right_vectors` are word vectors in fastText's text form, both in one
-    space. An empty path means that there is none.
+    probability below which a pair is not listed. `translations` is a file of ``left-text TAB
+    right-text``; `left_vectors` and `right_vectors` are word vectors in fastText's text form, both
+    in one space. An empty path means that there is none.
 
     >>> LiteralSettings(similar=3).similar
     3
@@ -23,7 +22,6 @@ class LiteralSettings:
 
     similar: int = 10
     least: float = 0.05
-    longest: int = 200
     tolerance: float = 0.01
     translations: str = ""
     left_vectors: str = ""
@@ -36,6 +34,3 @@ class LiteralSettings:
             raise ConfigError("literals: 'tolerance' must be more than 0 and less than 1")
         if bool(self.left_vectors) != bool(self.right_vectors):
             raise ConfigError("literals: give both 'left_vectors' and 'right_vectors', or neither")
-
-
-DEFAULTS = LiteralSettings()

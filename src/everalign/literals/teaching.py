@@ -33,7 +33,7 @@ def known_texts(left: Literals, right: Literals, seeds: IntArray) -> IntArray:
 
 def _texts_of_entities(literals: Literals, entities: IntArray) -> list[list[int]]:
     """The texts of each entity, in the order of their attributes."""
-    rows, text = literals.values.rows, literals.text_of_row()
+    rows, text = literals.values.rows, literals.of_rows(literals.texts.text)
     wanted = np.isin(rows[:, 0], entities) & (text >= 0)
     found: dict[int, list[int]] = {}
     order = np.lexsort((rows[wanted, 1], rows[wanted, 0]))

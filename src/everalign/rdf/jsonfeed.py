@@ -9,9 +9,8 @@ from everalign.errors import InputError
 from everalign.rdf.feeding import Feed
 
 DEEPEST_OBJECT = 200
-_INSIDE = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
-# A whole string, or the mark and the rest of one that is cut off: so nothing is read twice.
-_STRING = re.compile(rb'"%b"|(")%b\\?\Z' % (_INSIDE, _INSIDE), re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
+_END = b"\0"  # goes with a string that is cut off
 
 
 class JsonFeed(Feed):
@@ -27,10 +26,10 @@ class JsonFeed(Feed):
 
     def _count_open(self, chunk: bytes) -> None:
         text = self._cut_off + chunk
-        marks, quote, _ = _STRING.sub(rb"\1", text).partition(b'"')
+        marks = _STRING.sub(b"", text + _END)
         # A string that goes on in the next chunk is only remembered by its first mark.
         escape = (len(text) - len(text.rstrip(b"\\"))) % 2
-        self._cut_off = quote + b"\\" * escape if quote else b""
+        self._cut_off = b"" if marks.endswith(_END) else b'"' + b"\\" * escape
         self._open += marks.count(b"{") + marks.count(b"[")
         self._open -= marks.count(b"}") + marks.count(b"]")
         if self._open > DEEPEST_OBJECT:

@@ -17,7 +17,7 @@ RIGHT = {0: "red hand", 1: "blue hand", 2: "red lake", 3: "blue lake", 4: "lake"
 
 
 def units(names: dict[int, str]) -> Units:
-    return units_of(names_of(Literals.of(values(names)), len(names)))
+    return units_of(names_of(Literals(values(names)), len(names)))
 
 
 def pairs(*rows: tuple[int, int]) -> IntArray:
@@ -50,7 +50,7 @@ def test_no_pair_is_weighed_by_its_own_entry(entity: int) -> None:
 
 
 def test_an_entity_without_a_name_is_not_compared() -> None:
-    left, right = (names_of(Literals.of(values({0: "Ada"})), 2) for _ in range(2))
+    left, right = (names_of(Literals(values({0: "Ada"})), 2) for _ in range(2))
     one, two = np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 1], dtype=np.int32)
     assert similarity(left, right, one, two).tolist() == pytest.approx(
         [1, np.nan, np.nan], nan_ok=True

@@ -14,6 +14,8 @@ from everalign.config import Config
 from everalign.evaluation.metrics import score
 from everalign.graph import Graph, Values
 from everalign.methods import Explaining, Problem, make_method
+from everalign.methods.evidence.settings import EvidenceSettings
+from everalign.methods.evidence.wording import Kept, Wording
 from everalign.progress import silent
 from everalign.sample import SampleConfig
 
@@ -144,3 +146,13 @@ def test_loaded_it_goes_on_as_before(sample: Sampled) -> None:
     assert {name: value.tolist() for name, value in one.items()} == {
         name: value.tolist() for name, value in two.items()
     }
+
+
+def test_matches_that_are_kept_need_no_reading(sample: Sampled) -> None:
+    problem, settings = named(sample), EvidenceSettings()
+    first = Wording.of(problem, NO_LINKS, settings, Kept.none(), silent)
+    assert first is not None
+    again = Wording.of(problem, NO_LINKS, settings, first.kept(), silent)
+    assert again is not None
+    assert again.matches is first.matches
+    assert "forms" not in vars(again.left) | vars(again.right)

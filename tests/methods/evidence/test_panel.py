@@ -7,7 +7,7 @@ import pytest
 
 from everalign.methods.evidence.features import NAMES, OF_RIVALS
 from everalign.methods.evidence.judge import Lesson, Size
-from everalign.methods.evidence.panel import OF_VALUES, PLENTY, Panel
+from everalign.methods.evidence.panel import OF_VALUES, PLENTY_UNNAMED, Panel
 from everalign.methods.evidence.side import Floats
 
 SIZE = Size(trees=20, leaves=4, folds=2)
@@ -45,12 +45,12 @@ def test_with_few_lessons_of_its_own_the_other_judge_is_blind_to_rivals() -> Non
 
 
 def test_with_plenty_it_learns_from_these_alone_and_hears_of_rivals() -> None:
-    judges = panel(unnamed=PLENTY)
+    judges = panel(unnamed=PLENTY_UNNAMED)
     assert chance(judges, support=1, rival=1) == chance(judges, support=0, rival=1) < 0.2
     assert chance(judges, support=0, rival=0) > 0.8
 
 
-@pytest.mark.parametrize("unnamed", [20, PLENTY])
+@pytest.mark.parametrize("unnamed", [20, PLENTY_UNNAMED])
 def test_kept_as_texts_they_judge_the_same(unnamed: int) -> None:
     judges = panel(unnamed)
     again = Panel.of(*judges.texts(), literals=True)

@@ -3,9 +3,10 @@
 What has no literals is judged as if nothing had any. One judge for both would not do: trees that
 see both sorts split by neighbours first, and hear too little of what the literals say.
 
-The other judge learns from pairs without literals, if there are plenty; if not, from all of them.
-But what is believed of the rivals of a pair rests on literals where these have any, and a judge
-that learned from that would expect as much of pairs without: then it is blind to it.
+The other judge learns from pairs without literals where there are plenty of right and of wrong
+ones. Where there are not, it learns from all pairs. What is believed of their rivals then rests
+on literals, and a judge that had learned from that would expect as much of pairs without: so it
+does not see it. Where what literals say could not be learned, there is one judge, which does.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from everalign.methods.evidence.side import Floats
 from everalign.methods.evidence.values import NAMES
 
 ENOUGH = 10  # right pairs outside of each fold, to learn what literals say
-PLENTY = 500  # pairs without literals, of right and of wrong ones, to learn from them alone
+PLENTY_UNNAMED = 500  # right and as many wrong pairs without literals, to learn from these
 OF_VALUES = len(NAMES)
 
 
@@ -43,7 +44,7 @@ class Panel:
             spoken = _comparable(lesson.features)
             of_named, of_others = _part(lesson, spoken), _part(lesson, ~spoken)
             taught = _teaches(of_named, size)
-            plenty = bool(np.bincount(of_others.label, minlength=2).min() >= PLENTY)
+            plenty = bool(np.bincount(of_others.label, minlength=2).min() >= PLENTY_UNNAMED)
             chosen = of_others if taught and plenty else lesson
             blind = taught and not plenty
             lessons = [replace(chosen, features=_of_neighbours(chosen.features, blind))]

@@ -42,7 +42,7 @@ def names_of(literals: Literals, entities: int) -> Names:
 
     An attribute is the more telling the more entities have it, and the fewer share a value.
     """
-    texts, rows, text = literals.texts, literals.values.rows, literals.text_of_row()
+    texts, rows, text = literals.texts, literals.values.rows, literals.of_rows(literals.texts.text)
     fits = np.array([0 < len(each) <= LONGEST for each in texts.raw] + [False], dtype=np.bool_)
     rows, text = rows[fits[text]], text[fits[text]]
     rank = _ranks(rows, len(literals.values.attributes))

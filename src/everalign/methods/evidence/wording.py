@@ -60,8 +60,7 @@ class Wording:
         entities = problem.left.entities, problem.right.entities
         if not all(len(values.rows) for values in said):
             return None
-        progress("reading literals", 0, 1)
-        left, right = (Literals.of(values, settings.literals.longest) for values in said)
+        left, right = map(Literals, said)
         matches = kept.matches
         if kept.of != _checksum(left, right):
             matches = match_literals(left, right, settings.literals, progress, anchors)
