@@ -149,11 +149,13 @@ def test_missing_and_wrong_names_do_no_harm_and_confidence_shows_it(
 
 
 @each_dataset
-@pytest.mark.parametrize("snapshots", [slice(0, 1), slice(0, 6)], ids=["fit", "all"])
-@pytest.mark.parametrize("clock", ["seconds", "processor_seconds"])
-def test_names_cost_at_most_twice_the_time(dataset: str, snapshots: slice, clock: str) -> None:
+@pytest.mark.parametrize(
+    ("clock", "snapshots"),
+    [("processor_seconds", 1), ("processor_seconds", 6), ("seconds", 6)],
+)
+def test_names_cost_at_most_twice_the_time(dataset: str, clock: str, snapshots: int) -> None:
     with_names, without = (
-        sum(record[clock] for record in named(dataset, case)[snapshots])
+        sum(record[clock] for record in named(dataset, case)[:snapshots])
         for case in ("names", "structure")
     )
     assert with_names <= 2 * without
