@@ -1,13 +1,27 @@
 # Each target does the set-up it needs; a fresh machine needs only Python 3.11+ and make.
 PYTHON ?= python3
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
 BIN := .venv/bin
+endif
 
-.PHONY: demo test setup lint types imports tests format plots clean
+# Tests run side by side in processes, so the libraries in each of them use one thread.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+
+.PHONY: help demo test test-fast setup lint types imports tests hooks format docs plots wheel clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
+		while IFS='|' read -r name what; do printf '%-10s %s\n' "$$name" "$$what"; done
 
 demo: setup  ## align two generated graphs over six snapshots
 	$(BIN)/everalign demo
 
-test: setup lint types imports tests  ## all checks
+test: setup lint types imports tests  ## all checks: lint, types, layers, all tests with coverage
+
+test-fast: setup  ## the tests that are not marked slow
+	$(PYTEST) -m 'not slow'
 
 setup: .venv/ready  ## the virtual environment, with everalign in .venv/bin
 
@@ -16,30 +30,41 @@ setup: .venv/ready  ## the virtual environment, with everalign in .venv/bin
 		{ echo 'EverAlign needs Python 3.11 or newer: make PYTHON=/path/to/python3.11'; exit 2; }
 	@echo 'setting up .venv (a few minutes the first time)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[names,neural,parquet,plots,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[names,neural,parquet,plots,dev,docs]'
 	touch $@
 
-lint: setup
+lint: setup  ## ruff: mistakes and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup
+types: setup  ## mypy, strictly
 	$(BIN)/mypy
 
-imports: setup
+imports: setup  ## lint-imports: layers import only the layers below them
 	$(BIN)/lint-imports
 
-tests: setup
-	$(BIN)/pytest
+# Coverage slows Python code down, so only the fast tests are measured.
+tests: setup  ## all tests; the fast ones with coverage
+	$(PYTEST) -m slow
+	$(PYTEST) -m 'not slow' --cov
 
-format: setup  ## put the code into shape
+hooks: setup  ## run the checks before each commit, the fast tests before each push
+	$(BIN)/pre-commit install
+
+format: setup  ## let ruff mend and format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup  ## build the documentation into site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 plots: setup  ## figures and tables of the documentation, from benchmarks/results
 	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/tables.py
 
-clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+wheel: setup  ## build the wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+clean:  ## remove the virtual environment, caches and what was built
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

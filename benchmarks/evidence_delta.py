@@ -1,16 +1,15 @@
-"""What an update costs and keeps, by the size of the delta.
+"""Cost and quality of an update by the size of the delta.
 
     python benchmarks/evidence_delta.py DATASET_DIR [--shares 1 10] [--json OUT]
 
-A share of the triples of snapshot 0 (in percent, of either graph, chosen at random) is held
-back. The method is fitted on the rest and then updated with what was held back: in the normal
-way, and in a full pass that looks at everything again. A fit of the whole from nothing stands
-beside them. All times are with the candidates; the loading of what the fit has learned is told
-apart. Each row runs in a process of its own, and a tiny sample is fitted and updated there
-before the clock starts, so that no time goes into compiling.
+A random share of the triples of snapshot 0 (percent of each graph) is held out. The method is
+fitted on the rest and then updated with the delta: once incrementally, once with all entities
+rescored. A fit on all triples is measured for comparison. Times include the candidates; the time
+to load the fitted state is reported separately. Each row is measured in a new process that has
+fitted and updated a small sample before, so that compilation is not included.
 
-Seeds and validation links with an entity that only the delta brings are not given at all; like
-the test links, they are to be found. F1 is that of the accepted links.
+Seeds and validation links with an entity that only the delta has are not given; like the test
+links, they are to be found. F1 is that of the accepted links.
 """
 
 from __future__ import annotations
@@ -22,100 +21,108 @@ from time import perf_counter
 
 import numpy as np
 
+from everalign.benchmark.contea_format import ContEADataset
 from everalign.config import Config
 from everalign.graph import IntArray
-from everalign.matching import Candidates
-from everalign.methods import Arrays, Problem, make_method
-from everalign.rdf import ContEADataset
-from measuring import (
-    Given,
-    GrowingGraphs,
+from everalign.matching import CandidatePairs
+from everalign.methods import AlignmentTask, StateArrays, create_method
+from measurement import (
+    BaseSnapshot,
+    GraphPair,
     Row,
-    config_of,
-    in_child,
-    options,
-    read_given,
-    results_of,
-    scores,
-    split,
-    timed,
-    warm_up,
+    build_parser,
+    hold_out_triples,
+    open_results,
+    read_base_snapshot,
+    read_config,
+    run_in_child,
+    score_candidates,
+    time_step,
+    warm_up_method,
 )
 
+# In percent.
 SHARES = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0)
 
 
 def main() -> None:
-    parser = options(__doc__, "evidence_delta.json")
+    parser = build_parser(__doc__, "evidence_delta.json")
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--shares", type=float, nargs="+", default=SHARES, help="in percent")
     arguments = parser.parse_args()
-    name, config = ContEADataset.open(arguments.dataset).name, config_of(arguments)
-    results = results_of(arguments)
+    name, config = ContEADataset.open(arguments.dataset).name, read_config(arguments)
+    results = open_results(arguments)
     for share in arguments.shares:
-        measure = partial(in_child, update_and_fit, arguments.dataset, share, config)
-        results.row({"dataset": name, "share": share}, measure)
+        measure = partial(run_in_child, measure_delta, arguments.dataset, share, config)
+        results.measure_row({"dataset": name, "share": share}, measure)
 
 
 @dataclass(frozen=True)
-class Step:
-    """The problem before a delta and after it, and the gold links after it."""
+class DeltaTask:
+    """The tasks before and after a delta, and the gold links after it."""
 
-    before: Problem
-    after: Problem
+    before: AlignmentTask
+    after: AlignmentTask
     gold: IntArray
 
 
-def hold_back(given: Given, percent: float, seed: int) -> Step:
-    """A delta of some percent of the triples; entities that only it has get the highest ids."""
+def build_delta_task(snapshot: BaseSnapshot, percent: float, seed: int) -> DeltaTask:
+    """Hold out a share of the triples; entities that only the delta has get the highest ids."""
     rng = np.random.default_rng(seed)
-    left, new_left = split(given.left, percent, rng)
-    right, new_right = split(given.right, percent, rng)
-    graphs = GrowingGraphs()
-    graphs.grow(left, right)
-    links = graphs.known(given.seeds), graphs.known(given.valid)
-    before = graphs.problem(*links)
-    graphs.grow(new_left, new_right)
-    after = graphs.problem(*links)
-    return Step(before, after, given.gold(graphs, after))
+    left, new_left = hold_out_triples(snapshot.left, percent, rng)
+    right, new_right = hold_out_triples(snapshot.right, percent, rng)
+    graphs = GraphPair()
+    graphs.add_triples(left, right)
+    links = graphs.keep_known(snapshot.seeds), graphs.keep_known(snapshot.validation_links)
+    before = graphs.build_task(*links)
+    graphs.add_triples(new_left, new_right)
+    after = graphs.build_task(*links)
+    return DeltaTask(before, after, snapshot.find_gold(graphs, after))
 
 
-def update_and_fit(dataset: Path, percent: float, config: Config) -> Row:
-    """The seconds and the F1 of an update, a full pass and a fit from nothing."""
-    warm_up(config)
-    step = hold_back(read_given(dataset, config.seed), percent, config.seed)
-    method = make_method(config)
-    before, _ = timed(method.fit, method, step.before)
-    after = replace(step.after, links=before.accepted())
+def measure_delta(dataset: Path, percent: float, config: Config) -> Row:
+    """Measure an incremental update, an update that rescores all entities, and a fit."""
+    warm_up_method(config)
+    step = build_delta_task(read_base_snapshot(dataset, config.seed), percent, config.seed)
+    method = create_method(config)
+    before, _ = time_step(method.fit, method, step.before)
+    after = replace(step.after, previous_links=before.accepted())
     state = method.save()
-    updated, update_seconds, load_seconds = update(config, state, after)
-    full, full_seconds, _ = update(config, state, replace(after, full=True))
-    method = make_method(config)
-    fitted, fit_seconds = timed(method.fit, method, replace(step.after, old_left=0, old_right=0))
-    found = {"before": before, "update": updated, "full": full, "fit": fitted}
+    updated, update_seconds, load_seconds = measure_update(config, state, after)
+    full, full_seconds, _ = measure_update(config, state, replace(after, rescore_all=True))
+    method = create_method(config)
+    fitted, fit_seconds = time_step(
+        method.fit, method, replace(step.after, known_left_count=0, known_right_count=0)
+    )
+    candidates_by_step = {"before": before, "update": updated, "full": full, "fit": fitted}
     return {
-        "triples": triples(step.after) - triples(step.before),
-        "of_triples": triples(step.after),
+        "triples": count_triples(step.after) - count_triples(step.before),
+        "of_triples": count_triples(step.after),
         "update_seconds": update_seconds,
         "load_seconds": load_seconds,
         "full_seconds": full_seconds,
         "fit_seconds": fit_seconds,
         "ratio": update_seconds / fit_seconds,
-        **{f"f1_{name}": scores(links, step.gold, config)["f1"] for name, links in found.items()},
+        **{
+            f"f1_{name}": score_candidates(links, step.gold, config)["f1"]
+            for name, links in candidates_by_step.items()
+        },
     }
 
 
-def update(config: Config, state: Arrays, problem: Problem) -> tuple[Candidates, float, float]:
-    """What an update from this state finds, its seconds, and those of loading the state."""
-    method = make_method(config)
+def measure_update(
+    config: Config, state: StateArrays, task: AlignmentTask
+) -> tuple[CandidatePairs, float, float]:
+    """Return the candidates of an update, its seconds, and the seconds to load the state."""
+    method = create_method(config)
     started = perf_counter()
     method.load(state)
     load_seconds = perf_counter() - started
-    return *timed(method.update, method, problem), load_seconds
+    return *time_step(method.update, method, task), load_seconds
 
 
-def triples(problem: Problem) -> int:
-    return len(problem.left.triples) + len(problem.right.triples)
+def count_triples(task: AlignmentTask) -> int:
+    return len(task.left.triples) + len(task.right.triples)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What removing facts costs and leaves behind.
+"""Cost and effect of removed triples.
 
     python benchmarks/evidence_removal.py DATASET_DIR [--shares 1 5] [--json OUT]
 
-An alignment of snapshot 0 is made. Then a share of the triples of either graph (in percent,
-chosen at random) is removed in one update, and added again in another. All goes through the
-façade and its state directory, as for a user. F1 is that of the links in force, at each of the
-three versions; a fit of the smaller graphs from nothing stands beside the second.
+An alignment of snapshot 0 is created. Then a random share of the triples of each graph (in
+percent) is removed in one update and added again in another, through `Aligner` and its state
+directory. F1 is that of the links in force at each of the three versions; a fit of the smaller
+graphs is measured for comparison with the second.
 """
 
 from __future__ import annotations
@@ -16,59 +16,76 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from everalign import Aligner, Change, Config
-from everalign.rdf import ContEADataset
-from measuring import Given, Row, config_of, in_child, options, read_given, results_of, split
+from everalign import Aligner, ChangeSet, Config
+from everalign.benchmark.contea_format import ContEADataset
+from measurement import (
+    BaseSnapshot,
+    Row,
+    build_parser,
+    hold_out_triples,
+    open_results,
+    read_base_snapshot,
+    read_config,
+    run_in_child,
+)
 
+# In percent.
 SHARES = (1.0, 5.0)
 
 
 def main() -> None:
-    parser = options(__doc__, "evidence_removal.json")
+    parser = build_parser(__doc__, "evidence_removal.json")
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--shares", type=float, nargs="+", default=SHARES, help="in percent")
     arguments = parser.parse_args()
-    name, config = ContEADataset.open(arguments.dataset).name, config_of(arguments)
-    results = results_of(arguments)
+    name, config = ContEADataset.open(arguments.dataset).name, read_config(arguments)
+    results = open_results(arguments)
     for share in arguments.shares:
-        measure = partial(in_child, remove_and_add, arguments.dataset, share, config)
-        results.row({"dataset": name, "share": share}, measure)
+        measure = partial(run_in_child, measure_removal, arguments.dataset, share, config)
+        results.measure_row({"dataset": name, "share": share}, measure)
 
 
-def remove_and_add(dataset: Path, percent: float, config: Config) -> Row:
-    """The F1 and the seconds of each version."""
-    given = read_given(dataset, config.seed)
+def measure_removal(dataset: Path, percent: float, config: Config) -> Row:
+    """Measure F1 and seconds of each version."""
+    snapshot = read_base_snapshot(dataset, config.seed)
     rng = np.random.default_rng(config.seed)
-    (left, lost_left), (right, lost_right) = (
-        split(side, percent, rng) for side in (given.left, given.right)
+    (left, removed_left), (right, removed_right) = (
+        hold_out_triples(side, percent, rng) for side in (snapshot.left, snapshot.right)
     )
     with TemporaryDirectory() as scratch:
         aligner = Aligner.create(
-            f"{scratch}/state", given.left, given.right, given.seeds, given.valid, config
+            f"{scratch}/state",
+            snapshot.left,
+            snapshot.right,
+            snapshot.seeds,
+            snapshot.validation_links,
+            config,
         )
-        aligner.update(change=Change(remove_left=lost_left, remove_right=lost_right))
-        aligner.update(lost_left, lost_right)
-        known = _known(given, left, right)
-        fewer = Aligner.create(f"{scratch}/fewer", left, right, *known, config)
-        row: Row = {"triples": len(lost_left) + len(lost_right)}
+        aligner.update(change=ChangeSet(removed_left=removed_left, removed_right=removed_right))
+        aligner.update(removed_left, removed_right)
+        links = _keep_known_links(snapshot, left, right)
+        smaller = Aligner.create(f"{scratch}/smaller", left, right, *links, config)
+        row: Row = {"triples": len(removed_left) + len(removed_right)}
         for version, step in enumerate(("before", "removed", "added")):
             report = aligner.status().reports[version]
-            row[f"f1_{step}"] = aligner.evaluate(given.test, at=version).f1
+            row[f"f1_{step}"] = aligner.evaluate(snapshot.test_links, at=version).f1
             row[f"seconds_{step}"] = report.seconds
-            row[f"retracted_{step}"] = report.retracted
-        return row | {"f1_fit_without": fewer.evaluate(given.test).f1}
+            row[f"retracted_{step}"] = report.links_retracted
+        return row | {"f1_fit_without": smaller.evaluate(snapshot.test_links).f1}
 
 
-def _known(
-    given: Given, left: list[tuple[str, str, str]], right: list[tuple[str, str, str]]
+def _keep_known_links(
+    snapshot: BaseSnapshot, left: list[tuple[str, str, str]], right: list[tuple[str, str, str]]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The trusted links whose entities have a fact left."""
-    lefts, rights = ({name for h, _, t in side for name in (h, t)} for side in (left, right))
-    seeds, valid = (
-        [pair for pair in pairs if pair[0] in lefts and pair[1] in rights]
-        for pairs in (given.seeds, given.valid)
+    """Keep the seeds and validation links whose entities still have a triple."""
+    left_entities, right_entities = (
+        {name for head, _, tail in triples for name in (head, tail)} for triples in (left, right)
     )
-    return seeds, valid
+    seeds, validation_links = (
+        [pair for pair in pairs if pair[0] in left_entities and pair[1] in right_entities]
+        for pairs in (snapshot.seeds, snapshot.validation_links)
+    )
+    return seeds, validation_links
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How the links of snapshot 0 suffer when less is given, or when some of it is wrong.
+"""Quality at snapshot 0 with fewer or wrong inputs.
 
     python benchmarks/evidence_robust.py DATASET_DIR [--cases "50 seeds"] [--json OUT]
 
-The cases differ in what a fit is given: no validation links, wrong seeds, half of the left
-triples, few seeds. Every gold link between entities that no given link speaks for is to be
-found, so seeds that are not given are; links of entities that have lost all their triples are
-not. Each case runs in a process of its own, after a tiny sample for compiling.
+The cases differ in the input of a fit: no validation links, wrong seeds, half of the left
+triples, few seeds. Every gold link between entities without a given link is to be found,
+including seeds that are not given; links of entities that have lost all their triples are not.
+Each case runs in a new process, after a small sample for compilation.
 """
 
 from __future__ import annotations
@@ -17,110 +17,117 @@ from pathlib import Path
 
 import numpy as np
 
+from everalign.benchmark.anonymise import NamePairs
+from everalign.benchmark.contea_format import ContEADataset
 from everalign.config import Config
-from everalign.evaluation.disguise import Pairs
-from everalign.methods import make_method
-from everalign.rdf import ContEADataset
-from measuring import (
-    Given,
-    GrowingGraphs,
+from everalign.methods import create_method
+from measurement import (
+    BaseSnapshot,
+    GraphPair,
     Row,
-    config_of,
-    in_child,
-    options,
-    read_given,
-    results_of,
-    scores,
-    split,
-    timed,
-    warm_up,
+    build_parser,
+    hold_out_triples,
+    open_results,
+    read_base_snapshot,
+    read_config,
+    run_in_child,
+    score_candidates,
+    time_step,
+    warm_up_method,
 )
 
-Change = Callable[[Given, np.random.Generator], Given]
+SnapshotChange = Callable[[BaseSnapshot, np.random.Generator], BaseSnapshot]
 
 
 def main() -> None:
-    parser = options(__doc__, "evidence_robust.json")
+    parser = build_parser(__doc__, "evidence_robust.json")
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
     arguments = parser.parse_args()
-    name, config = ContEADataset.open(arguments.dataset).name, config_of(arguments)
-    results = results_of(arguments)
+    name, config = ContEADataset.open(arguments.dataset).name, read_config(arguments)
+    results = open_results(arguments)
     for case in arguments.cases:
-        measure = partial(in_child, fit, arguments.dataset, case, config)
-        results.row({"dataset": name, "case": case}, measure)
+        measure = partial(run_in_child, measure_case, arguments.dataset, case, config)
+        results.measure_row({"dataset": name, "case": case}, measure)
 
 
-def fit(dataset: Path, case: str, config: Config) -> Row:
-    """Fit what the case gives, and score the links."""
-    warm_up(config)
-    whole = read_given(dataset, config.seed)
-    given = CASES[case](whole, np.random.default_rng(config.seed))
-    graphs = GrowingGraphs()
-    graphs.grow(given.left, given.right)
-    problem = graphs.problem(graphs.known(given.seeds), graphs.known(given.valid))
-    method = make_method(config)
-    found, seconds = timed(method.fit, method, problem)
+def measure_case(dataset: Path, case: str, config: Config) -> Row:
+    """Fit with the input of a case and score the links."""
+    warm_up_method(config)
+    original = read_base_snapshot(dataset, config.seed)
+    snapshot = CASES[case](original, np.random.default_rng(config.seed))
+    graphs = GraphPair()
+    graphs.add_triples(snapshot.left, snapshot.right)
+    task = graphs.build_task(
+        graphs.keep_known(snapshot.seeds), graphs.keep_known(snapshot.validation_links)
+    )
+    method = create_method(config)
+    candidates, seconds = time_step(method.fit, method, task)
     return {
-        "seeds": len(problem.seeds),
-        "valid": len(problem.valid),
+        "seeds": len(task.seeds),
+        "valid": len(task.validation),
         "seconds": seconds,
-        **scores(found, whole.gold(graphs, problem), config),
+        **score_candidates(candidates, original.find_gold(graphs, task), config),
     }
 
 
-def unchanged(given: Given, rng: np.random.Generator) -> Given:  # noqa: ARG001
-    return given
+def keep_all(snapshot: BaseSnapshot, rng: np.random.Generator) -> BaseSnapshot:  # noqa: ARG001
+    return snapshot
 
 
-def without_validation(given: Given, rng: np.random.Generator) -> Given:  # noqa: ARG001
-    return replace(given, valid=[])
+def drop_validation_links(snapshot: BaseSnapshot, rng: np.random.Generator) -> BaseSnapshot:  # noqa: ARG001
+    return replace(snapshot, validation_links=[])
 
 
-def with_wrong_links(percent: float) -> Change:
-    def change(given: Given, rng: np.random.Generator) -> Given:
-        seeds, valid = (wrong(links, percent, rng) for links in (given.seeds, given.valid))
-        return replace(given, seeds=seeds, valid=valid)
-
-    return change
-
-
-def with_half_of_the_left(given: Given, rng: np.random.Generator) -> Given:
-    return replace(given, left=split(given.left, 50, rng)[0])
-
-
-def with_few_seeds(count: int) -> Change:
-    def change(given: Given, rng: np.random.Generator) -> Given:
-        chosen = rng.permutation(len(given.seeds))[:count].tolist()
-        return replace(given, seeds=[given.seeds[n] for n in chosen], valid=[])
+def corrupt_links(percent: float) -> SnapshotChange:
+    def change(snapshot: BaseSnapshot, rng: np.random.Generator) -> BaseSnapshot:
+        seeds, validation_links = (
+            swap_right_entities(links, percent, rng)
+            for links in (snapshot.seeds, snapshot.validation_links)
+        )
+        return replace(snapshot, seeds=seeds, validation_links=validation_links)
 
     return change
 
 
-def wrong(pairs: Pairs, percent: float, rng: np.random.Generator) -> Pairs:
-    """The pairs with some percent of them wrong: each has the right entity of the next one.
+def drop_half_of_left(snapshot: BaseSnapshot, rng: np.random.Generator) -> BaseSnapshot:
+    return replace(snapshot, left=hold_out_triples(snapshot.left, 50, rng)[0])
+
+
+def keep_few_seeds(count: int) -> SnapshotChange:
+    def change(snapshot: BaseSnapshot, rng: np.random.Generator) -> BaseSnapshot:
+        chosen = rng.permutation(len(snapshot.seeds))[:count].tolist()
+        return replace(
+            snapshot, seeds=[snapshot.seeds[row] for row in chosen], validation_links=[]
+        )
+
+    return change
+
+
+def swap_right_entities(pairs: NamePairs, percent: float, rng: np.random.Generator) -> NamePairs:
+    """Make a share of the pairs wrong by exchanging their right entities.
 
     >>> pairs = [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
-    >>> mixed = wrong(pairs, 50, np.random.default_rng(0))
+    >>> mixed = swap_right_entities(pairs, 50, np.random.default_rng(0))
     >>> sum(pair in pairs for pair in mixed), sorted(right for _, right in mixed)
     (2, ['A', 'B', 'C', 'D'])
     """
     chosen = rng.choice(len(pairs), round(len(pairs) * percent / 100), replace=False)
-    mixed = list(pairs)
-    for here, there in zip(chosen.tolist(), np.roll(chosen, 1).tolist(), strict=True):
-        mixed[here] = pairs[here][0], pairs[there][1]
-    return mixed
+    swapped = list(pairs)
+    for target, source in zip(chosen.tolist(), np.roll(chosen, 1).tolist(), strict=True):
+        swapped[target] = pairs[target][0], pairs[source][1]
+    return swapped
 
 
-CASES: dict[str, Change] = {
-    "default": unchanged,
-    "no validation links": without_validation,
-    "10% of the given links wrong": with_wrong_links(10),
-    "20% of the given links wrong": with_wrong_links(20),
-    "half of the left triples": with_half_of_the_left,
-    "500 seeds, no validation links": with_few_seeds(500),
-    "200 seeds, no validation links": with_few_seeds(200),
-    "50 seeds, no validation links": with_few_seeds(50),
+CASES: dict[str, SnapshotChange] = {
+    "default": keep_all,
+    "no validation links": drop_validation_links,
+    "10% of the given links wrong": corrupt_links(10),
+    "20% of the given links wrong": corrupt_links(20),
+    "half of the left triples": drop_half_of_left,
+    "500 seeds, no validation links": keep_few_seeds(500),
+    "200 seeds, no validation links": keep_few_seeds(200),
+    "50 seeds, no validation links": keep_few_seeds(50),
 }
 
 

@@ -1,11 +1,10 @@
-"""How time and memory grow with the graphs, on generated samples.
+"""Time and memory by the size of the graphs, on generated samples.
 
     python benchmarks/evidence_scale.py [--triples 10000 1000000] [--json OUT]
 
-Each size is that of both graphs together. One process generates the sample, another one fits it
-and finds the candidates; a tiny sample is fitted there before the clock starts, so that no time
-goes into compiling. `memory_before_mb` is what that process has with the graphs and all
-libraries loaded; what the peak adds to it is the method's own.
+A size is the number of triples of both graphs. One process generates the sample, another one fits
+it and finds the candidates, after a small sample for compilation. `memory_before_mb` is the
+memory of that process with graphs and libraries loaded; `method_mb` is what the peak adds to it.
 """
 
 from __future__ import annotations
@@ -17,40 +16,40 @@ from time import perf_counter
 
 import numpy as np
 
+from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.config import Config
 from everalign.graph import Graph
-from everalign.methods import Problem, make_method
-from everalign.sample import SampleConfig, generate
-from measuring import (
-    GrowingGraphs,
+from everalign.methods import AlignmentTask, create_method
+from measurement import (
+    GraphPair,
     Row,
-    config_of,
-    in_child,
-    memory_mb,
-    options,
-    results_of,
-    scores,
-    timed,
-    warm_up,
+    build_parser,
+    open_results,
+    read_config,
+    read_memory_mb,
+    run_in_child,
+    score_candidates,
+    time_step,
+    warm_up_method,
 )
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 
 
 def main() -> None:
-    parser = options(__doc__, "evidence_scale.json")
+    parser = build_parser(__doc__, "evidence_scale.json")
     parser.add_argument("--triples", type=int, nargs="+", default=SIZES)
     arguments = parser.parse_args()
-    config, results = config_of(arguments), results_of(arguments)
+    config, results = read_config(arguments), open_results(arguments)
     for size in arguments.triples:
-        results.row({"triples": size}, partial(generate_and_fit, size, config))
+        results.measure_row({"triples": size}, partial(measure_size, size, config))
 
 
-def generate_and_fit(size: int, config: Config) -> Row:
+def measure_size(size: int, config: Config) -> Row:
     with TemporaryDirectory() as scratch:
-        path = Path(scratch) / "problem.npz"
-        generated = in_child(write_problem, size, config.seed, path)
-        fitted = in_child(fit, path, config)
+        path = Path(scratch) / "task.npz"
+        generated = run_in_child(write_task, size, config.seed, path)
+        fitted = run_in_child(measure_fit, path, config)
     return {
         "generation_seconds": generated["generation_seconds"],
         "generation_peak_rss_mb": generated["peak_rss_mb"],
@@ -59,42 +58,42 @@ def generate_and_fit(size: int, config: Config) -> Row:
     }
 
 
-def write_problem(size: int, seed: int, path: Path) -> Row:
-    """Generate a sample and write it down as ids."""
+def write_task(size: int, seed: int, path: Path) -> Row:
+    """Generate a sample and write it as ids."""
     started = perf_counter()
-    sample = generate(SampleConfig(triples=size, snapshots=1, seed=seed))
-    graphs = GrowingGraphs()
-    graphs.grow(sample.left(0), sample.right(0))
+    sample = generate_sample(SampleConfig(triples=size, snapshots=1, seed=seed))
+    graphs = GraphPair()
+    graphs.add_triples(sample.left(0), sample.right(0))
     seconds = perf_counter() - started
     np.savez(
         path,
         left=graphs.left.triples,
         right=graphs.right.triples,
-        seeds=graphs.ids(sample.seeds),
-        valid=graphs.ids(sample.valid),
-        gold=graphs.ids(sample.gold(0)),
+        seeds=graphs.encode_pairs(sample.seeds),
+        valid=graphs.encode_pairs(sample.validation_links),
+        gold=graphs.encode_pairs(sample.gold(0)),
     )
     return {"generation_seconds": seconds}
 
 
-def fit(path: Path, config: Config) -> Row:
-    """The seconds of a fit, the memory before it, and how good the links are."""
-    warm_up(config)
+def measure_fit(path: Path, config: Config) -> Row:
+    """Measure the seconds and memory of a fit, and the quality of its links."""
+    warm_up_method(config)
     with np.load(path) as arrays:
-        left, right = (Graph.assembled([arrays[side]]) for side in ("left", "right"))
-        problem = Problem(left, right, arrays["seeds"], arrays["valid"])
+        left, right = (Graph.from_parts([arrays[side]]) for side in ("left", "right"))
+        task = AlignmentTask(left, right, arrays["seeds"], arrays["valid"])
         gold = arrays["gold"]
-    before = memory_mb()
-    method = make_method(config)
-    found, seconds = timed(method.fit, method, problem)
+    memory_before = read_memory_mb()
+    method = create_method(config)
+    candidates, seconds = time_step(method.fit, method, task)
     return {
         "left_triples": len(left.triples),
         "right_triples": len(right.triples),
-        "left_entities": left.entities,
-        "right_entities": right.entities,
+        "left_entities": left.entity_count,
+        "right_entities": right.entity_count,
         "seconds": seconds,
-        "memory_before_mb": before,
-        **scores(found, gold, config),
+        "memory_before_mb": memory_before,
+        **score_candidates(candidates, gold, config),
     }
 
 

@@ -1,13 +1,12 @@
-"""How fast a whole benchmark is: all snapshots against two epochs of the yardstick.
+"""Speed of a whole benchmark: all snapshots against two epochs of ContEA in plain PyTorch.
 
     python benchmarks/evidence_speed.py DATASET_DIR [--json OUT]
 
-The method runs in a process of its own: a fit of snapshot 0 and an update for each later one,
-with the candidates of each. Before the clock starts a tiny sample is fitted and updated, so that
-no time goes into compiling. The yardstick is ContEA's formulas in plain PyTorch (yardstick.py):
-two epochs over the seeds of snapshot 0. Both are measured in one run, on the same machine.
-`peak_rss_mb` is of the method's whole process, with the reading of the dataset. The file has a
-row for each dataset.
+The method runs in a new process: a fit of snapshot 0 and an update for each later snapshot, with
+the candidates of each, after a small sample for compilation. It is compared with two epochs of
+the reference implementation of ContEA (yardstick.py) over the seeds of snapshot 0, measured in
+the same run on the same machine. `peak_rss_mb` is that of the whole process, including the
+reading of the dataset. The file has a row for each dataset.
 """
 
 from __future__ import annotations
@@ -15,32 +14,41 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from everalign.benchmark.contea_format import ContEADataset
 from everalign.config import Config
-from everalign.matching import Candidates
-from everalign.methods import make_method
-from everalign.rdf import ContEADataset
-from measuring import Row, config_of, in_child, options, read_problems, results_of, timed, warm_up
+from everalign.matching import CandidatePairs
+from everalign.methods import create_method
+from measurement import (
+    Row,
+    build_parser,
+    open_results,
+    read_config,
+    read_tasks,
+    run_in_child,
+    time_step,
+    warm_up_method,
+)
 
 PLAIN_EPOCHS = 2
 
 
 def main() -> None:
-    parser = options(__doc__, "evidence_speed.json")
+    parser = build_parser(__doc__, "evidence_speed.json")
     parser.add_argument("dataset", type=Path)
     arguments = parser.parse_args()
-    dataset, config = arguments.dataset, config_of(arguments)
+    dataset, config = arguments.dataset, read_config(arguments)
     key = {"dataset": ContEADataset.open(dataset).name}
-    results_of(arguments).row(key, lambda: against_the_yardstick(dataset, config))
+    open_results(arguments).measure_row(key, lambda: measure_speed(dataset, config))
 
 
-def against_the_yardstick(dataset: Path, config: Config) -> Row:
-    ours = in_child(all_snapshots, dataset, config)
-    plain = in_child(plain_epochs, dataset, config.seed)
-    seconds, plain_seconds = sum(ours["snapshot_seconds"]), sum(plain["epoch_seconds"])
+def measure_speed(dataset: Path, config: Config) -> Row:
+    own = run_in_child(measure_snapshots, dataset, config)
+    plain = run_in_child(measure_plain_epochs, dataset, config.seed)
+    seconds, plain_seconds = sum(own["snapshot_seconds"]), sum(plain["epoch_seconds"])
     return {
-        "snapshot_seconds": ours["snapshot_seconds"],
+        "snapshot_seconds": own["snapshot_seconds"],
         "seconds": seconds,
-        "peak_rss_mb": ours["peak_rss_mb"],
+        "peak_rss_mb": own["peak_rss_mb"],
         "plain_epoch_seconds": plain["epoch_seconds"],
         "plain_seconds": plain_seconds,
         "plain_peak_rss_mb": plain["peak_rss_mb"],
@@ -48,27 +56,27 @@ def against_the_yardstick(dataset: Path, config: Config) -> Row:
     }
 
 
-def all_snapshots(dataset: Path, config: Config) -> Row:
-    """The seconds of the fit and of each update."""
-    warm_up(config)
-    last = ContEADataset.open(dataset).snapshots - 1
-    method, links, seconds = make_method(config), Candidates.none(), []
-    for t, problem in enumerate(read_problems(dataset, last, config.seed)):
+def measure_snapshots(dataset: Path, config: Config) -> Row:
+    """Measure the seconds of the fit and of each update."""
+    warm_up_method(config)
+    last = ContEADataset.open(dataset).snapshot_count - 1
+    method, links, seconds = create_method(config), CandidatePairs.empty(), []
+    for t, task in enumerate(read_tasks(dataset, last, config.seed)):
         step = method.update if t else method.fit
-        found, taken = timed(step, method, replace(problem, links=links))
-        links = found.accepted()
+        candidates, taken = time_step(step, method, replace(task, previous_links=links))
+        links = candidates.accepted()
         seconds.append(taken)
     return {"snapshot_seconds": seconds}
 
 
-def plain_epochs(dataset: Path, seed: int) -> Row:
-    """The seconds of each epoch of the yardstick; how far it has learned does not change them."""
-    from yardstick import plain_epoch_seconds
+def measure_plain_epochs(dataset: Path, seed: int) -> Row:
+    """Measure the seconds of epochs of the reference; they do not depend on the parameters."""
+    from yardstick import measure_plain_epoch
 
-    (problem,) = read_problems(dataset, 0, seed)
-    graphs = problem.left, problem.right
+    (task,) = read_tasks(dataset, 0, seed)
+    graphs = task.left, task.right
     return {
-        "epoch_seconds": [plain_epoch_seconds(*graphs, problem.seeds) for _ in range(PLAIN_EPOCHS)]
+        "epoch_seconds": [measure_plain_epoch(*graphs, task.seeds) for _ in range(PLAIN_EPOCHS)]
     }
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/plots.py [--out DIRECTORY]
 
-The same results give the same files, byte for byte.
+Equal results give equal files, byte for byte.
 """
 
 from __future__ import annotations
@@ -13,79 +13,85 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from everalign.figures import BLUE, GREEN, GREY, ORANGE, line, save, with_legend
-from tables import DATASETS, SNAPSHOTS, f1_of, published, rows
+from everalign.plotting import BLUE, GREEN, GREY, ORANGE, add_legend, plot_line, save_figure
+from tables import DATASETS, SNAPSHOTS, read_f1, read_published_f1, read_rows
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
-COLOUR_OF = dict(zip(DATASETS, (BLUE, ORANGE, GREEN), strict=True))
+FIGURES_DIRECTORY = Path(__file__).parents[1] / "docs" / "figures"
+DATASET_COLOURS = dict(zip(DATASETS, (BLUE, ORANGE, GREEN), strict=True))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=FIGURES)
-    draw_all(parser.parse_args().out)
+    parser.add_argument("--out", type=Path, default=FIGURES_DIRECTORY)
+    draw_figures(parser.parse_args().out)
 
 
-def draw_all(directory: Path) -> None:
-    """Write every figure into the directory."""
+def draw_figures(directory: Path) -> None:
+    """Write all figures to a directory."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, draw in DRAWN.items():
-        save(draw, directory / f"{name}.svg")
+    for name, draw in FIGURES.items():
+        save_figure(draw, directory / f"{name}.svg")
 
 
-def f1_figure() -> Figure:
-    """F1 over the snapshots, one panel for each dataset."""
+def draw_f1() -> Figure:
+    """Draw F1 over the snapshots, with a panel for each dataset."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     panels = figure.subplots(1, len(DATASETS), sharey=True)
     for panel, dataset in zip(panels, DATASETS, strict=True):
-        line(panel, f1_of(f"evidence_{dataset}.json"), BLUE, "evidence")
-        line(panel, f1_of(f"contea_{dataset}.json"), ORANGE, "ContEA, ours")
-        line(panel, published(dataset, "ContEA"), GREY, "ContEA, published")
+        plot_line(panel, read_f1(f"evidence_{dataset}.json"), BLUE, "evidence")
+        plot_line(panel, read_f1(f"contea_{dataset}.json"), ORANGE, "ContEA, ours")
+        plot_line(panel, read_published_f1(dataset, "ContEA"), GREY, "ContEA, published")
         panel.set(title=dataset, xlabel="snapshot", xticks=list(SNAPSHOTS), ylim=(0, 1))
     panels[0].set_ylabel("F1")
     panels[-1].legend(frameon=False)
     return figure
 
 
-def delta_figure() -> Figure:
-    """The cost of an update as a share of a fit, over the size of the delta."""
+def draw_delta() -> Figure:
+    """Draw the time of an update relative to a fit, by the size of the delta."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     panel = figure.subplots()
-    found = rows("evidence_delta.json")
+    measured = read_rows("evidence_delta.json")
     for dataset in DATASETS:
-        mine = {row["share"]: row["ratio"] for row in found if row["dataset"] == dataset}
-        line(panel, mine, COLOUR_OF[dataset], dataset)
+        ratios = {row["share"]: row["ratio"] for row in measured if row["dataset"] == dataset}
+        plot_line(panel, ratios, DATASET_COLOURS[dataset], dataset)
     panel.set(
         title="An update against a fit from nothing",
         xlabel="delta, percent of all triples",
         ylabel="time of the update / time of a fit",
         xscale="log",
-        ylim=(0, 1.05 * max((row["ratio"] for row in found), default=1)),
+        ylim=(0, 1.05 * max((row["ratio"] for row in measured), default=1)),
     )
     panel.xaxis.set_major_formatter("{x:g}")
-    with_legend(panel)
+    add_legend(panel)
     return figure
 
 
-def scale_figure() -> Figure:
-    """Seconds and memory of a fit over the size of the graphs."""
+def draw_scale() -> Figure:
+    """Draw time and memory of a fit by the size of the graphs."""
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     time, memory = figure.subplots(1, 2)
-    found = rows("evidence_scale.json")
-    line(time, {row["triples"]: row["seconds"] for row in found}, BLUE, "fit and candidates")
-    line(memory, {row["triples"]: row["peak_rss_mb"] for row in found}, BLUE, "whole process")
-    line(memory, {row["triples"]: row["method_mb"] for row in found}, ORANGE, "the method's own")
+    measured = read_rows("evidence_scale.json")
+    plot_line(
+        time, {row["triples"]: row["seconds"] for row in measured}, BLUE, "fit and candidates"
+    )
+    plot_line(
+        memory, {row["triples"]: row["peak_rss_mb"] for row in measured}, BLUE, "whole process"
+    )
+    plot_line(
+        memory, {row["triples"]: row["method_mb"] for row in measured}, ORANGE, "the method's own"
+    )
     labels = {"xlabel": "triples of both graphs", "xscale": "log", "yscale": "log"}
     time.set(title="Time of a fit", ylabel="seconds", **labels)
     memory.set(title="Memory of a fit", ylabel="MB", **labels)
-    with_legend(memory)
+    add_legend(memory)
     return figure
 
 
-DRAWN: dict[str, Callable[[], Figure]] = {
-    "f1": f1_figure,
-    "delta": delta_figure,
-    "scale": scale_figure,
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "f1": draw_f1,
+    "delta": draw_delta,
+    "scale": draw_scale,
 }
 
 

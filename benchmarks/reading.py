@@ -1,15 +1,15 @@
-"""How fast triples are read, as a ratio to pyoxigraph alone on the same file.
+"""Speed of reading triples, relative to pyoxigraph on the same file.
 
     python benchmarks/reading.py [--json benchmarks/results/reading.json]
 
-Four shapes of N-Triples: ``entities`` (IRIs only: the figures at the top of the result),
-``literals`` (the tail of every second line is one), ``blank_nodes`` and ``escapes`` (one in
-the tail of every tenth line, so that no block is spared). Each reader is a plain ``for`` loop
-over the file; the readers take turns, and the best of three times counts.
+Four kinds of N-Triples: ``entities`` (IRIs only: the values at the top of the result),
+``literals`` (every second tail is a literal), ``blank_nodes`` and ``escapes`` (one in the tail of
+every tenth line, so that each block has some). Each reader is a plain ``for`` loop over the file;
+the readers take turns, and the best of three times is reported.
 
-``stored`` is the whole way from the file to the ids of a graph, literals included, in triples
-per second of one core (processor time, so that other work on the machine does not count).
-``peak`` is the memory of a process that reads a file, and one of ten times its size, in MiB.
+``stored`` is the whole path from the file to the ids of a graph, literals included, in triples
+per second of processor time. ``peak`` is the memory in MiB of a process that reads a file, and
+one of ten times its size.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from time import perf_counter, process_time
 
 import pyoxigraph
 
+from everalign.graph.encoding import encode_statements
 from everalign.graph.names import Vocabulary
-from everalign.graph.taking import take
-from everalign.rdf import read_triples
+from everalign.io import read_triples
 
 TRIPLES = 300_000
 ENTITIES = 100_000
@@ -39,27 +39,27 @@ SEED = 7
 OTHER_SHAPES = ("literals", "blank_nodes", "escapes")
 
 
-def entity(number: int) -> str:
+def entity_iri(number: int) -> str:
     return f"http://example.org/resource/Entity_{number}"
 
 
-def tail_in_shape(shape: str, line: int, number: int) -> str:
+def format_tail(shape: str, line: int, number: int) -> str:
     if shape == "literals" and line % 2:
         return f'"the value {number} of line {line}"@en'
     if shape == "blank_nodes" and line % 10 == 0:
         return f"_:b{number}"
     if shape == "escapes" and line % 10 == 0:
-        return f"<{entity(number)}\\u00E9>"
-    return f"<{entity(number)}>"
+        return f"<{entity_iri(number)}\\u00E9>"
+    return f"<{entity_iri(number)}>"
 
 
-def write_n_triples(path: Path, shape: str, triples: int = TRIPLES) -> None:
+def write_ntriples(path: Path, shape: str, triples: int = TRIPLES) -> None:
     generator = random.Random(SEED)
     with path.open("w", encoding="utf-8") as file:
         for line in range(triples):
-            head = entity(generator.randrange(ENTITIES))
+            head = entity_iri(generator.randrange(ENTITIES))
             relation = f"http://example.org/ontology/relation_{generator.randrange(RELATIONS)}"
-            tail = tail_in_shape(shape, line, generator.randrange(ENTITIES))
+            tail = format_tail(shape, line, generator.randrange(ENTITIES))
             file.write(f"<{head}> <{relation}> {tail} .\n")
 
 
@@ -68,13 +68,13 @@ def write_table(path: Path, n_triples: Path) -> None:
         file.writelines("\t".join(triple) + "\n" for triple in read_triples(n_triples))
 
 
-def exhaust(items: Iterable[object]) -> None:
+def consume(items: Iterable[object]) -> None:
     for _ in items:
         pass
 
 
-def intern(triples: Iterable[tuple[str, str, str]]) -> None:
-    """The work of the next room: each name becomes a number."""
+def assign_ids(triples: Iterable[tuple[str, str, str]]) -> None:
+    """Replace names by ids in pure Python, for comparison with the encoder."""
     entities: dict[str, int] = {}
     relations: dict[str, int] = {}
     rows = []
@@ -84,52 +84,52 @@ def intern(triples: Iterable[tuple[str, str, str]]) -> None:
         rows.append((head_id, relation_id, entities.setdefault(tail, len(entities))))
 
 
-def best_times(readers: dict[str, Callable[[], None]]) -> dict[str, float]:
+def measure_best_times(readers: dict[str, Callable[[], None]]) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in readers}
     for _ in range(ROUNDS):
         for name, read in readers.items():
             start = perf_counter()
             read()
             times[name].append(perf_counter() - start)
-    return {name: round(min(taken), 4) for name, taken in times.items()}
+    return {name: round(min(seconds), 4) for name, seconds in times.items()}
 
 
-def pyoxigraph_alone(path: Path) -> None:
-    exhaust(pyoxigraph.parse(path=path, format=pyoxigraph.RdfFormat.N_TRIPLES))
+def parse_with_pyoxigraph(path: Path) -> None:
+    consume(pyoxigraph.parse(path=path, format=pyoxigraph.RdfFormat.N_TRIPLES))
 
 
 def measure_shape(directory: Path, shape: str) -> dict[str, float]:
     path = directory / f"{shape}.nt"
-    write_n_triples(path, shape)
+    write_ntriples(path, shape)
     readers: dict[str, Callable[[], None]] = {
-        "pyoxigraph_seconds": lambda: pyoxigraph_alone(path),
-        "everalign_seconds": lambda: exhaust(read_triples(path)),
+        "pyoxigraph_seconds": lambda: parse_with_pyoxigraph(path),
+        "everalign_seconds": lambda: consume(read_triples(path)),
     }
     if shape == "entities":
         table = directory / "entities.tsv"
         write_table(table, path)
-        readers["tsv_seconds"] = lambda: exhaust(read_triples(table))
-        readers["everalign_and_interning_seconds"] = lambda: intern(read_triples(path))
-    times = best_times(readers)
+        readers["tsv_seconds"] = lambda: consume(read_triples(table))
+        readers["everalign_and_interning_seconds"] = lambda: assign_ids(read_triples(path))
+    times = measure_best_times(readers)
     ratio = times["pyoxigraph_seconds"] / times["everalign_seconds"]
     return times | {"ratio": round(ratio, 3)}
 
 
-def stored_per_second(path: Path) -> int:
-    """How many triples a second become ids of a graph, on one core."""
+def measure_encoding(path: Path) -> int:
+    """Measure the number of triples per second of processor time that become ids."""
     times = []
     for _ in range(ROUNDS):
         start = process_time()
-        taken = take(path, Vocabulary())
+        encoded = encode_statements(path, Vocabulary())
         times.append(process_time() - start)
-    return round((len(taken.triples) + len(taken.literals)) / min(times))
+    return round((len(encoded.triples) + len(encoded.literals)) / min(times))
 
 
-def peak_memory(path: Path) -> float:
-    """The memory in MiB of a process that reads the file and keeps nothing."""
-    # The system's own count: that of getrusage begins with the memory of the parent process.
+def measure_peak_memory(path: Path) -> float:
+    """Measure the peak memory in MiB of a process that reads a file and keeps nothing."""
+    # Not getrusage, whose peak includes the memory of the parent process.
     code = (
-        "import re, sys; from everalign.rdf import TripleReader\n"
+        "import re, sys; from everalign.io import TripleReader\n"
         "for _ in TripleReader(sys.argv[1]).statements(): pass\n"
         "print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])"
     )
@@ -137,21 +137,24 @@ def peak_memory(path: Path) -> float:
     return round(int(subprocess.check_output(command)) / 1024, 1)
 
 
-def measure_stored(directory: Path) -> dict[str, object]:
+def measure_storage(directory: Path) -> dict[str, object]:
     files = {shape: directory / f"{shape}.nt" for shape in ("entities", *OTHER_SHAPES)}
     large = directory / "large.nt"
-    write_n_triples(large, "literals", 10 * TRIPLES)
-    stored = {shape: stored_per_second(path) for shape, path in files.items()}
-    peak = {"once": peak_memory(files["literals"]), "ten_times": peak_memory(large)}
+    write_ntriples(large, "literals", 10 * TRIPLES)
+    stored = {shape: measure_encoding(path) for shape, path in files.items()}
+    peak = {
+        "once": measure_peak_memory(files["literals"]),
+        "ten_times": measure_peak_memory(large),
+    }
     return {"stored": stored, "peak": peak}
 
 
-def measure() -> dict[str, object]:
+def measure_reading() -> dict[str, object]:
     with TemporaryDirectory() as name:
         directory = Path(name)
         entities = measure_shape(directory, "entities")
         others = {shape: measure_shape(directory, shape) for shape in OTHER_SHAPES}
-        stored = measure_stored(directory)
+        stored = measure_storage(directory)
     versions = {"python": platform.python_version(), "pyoxigraph": pyoxigraph.__version__}
     return {"triples": TRIPLES, **entities, **others, **stored, **versions}
 
@@ -160,7 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how fast triples are read.")
     parser.add_argument("--json", type=Path, default=Path("benchmarks/results/reading.json"))
     path: Path = parser.parse_args().json
-    result = json.dumps(measure(), indent=2) + "\n"
+    result = json.dumps(measure_reading(), indent=2) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(result, encoding="utf-8")
     print(result, end="")

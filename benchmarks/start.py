@@ -1,4 +1,4 @@
-"""How long the command line takes to say what it can do.
+"""Start-up time of the command line.
 
 python benchmarks/start.py [--json OUT]
 """
@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 
-def help_seconds() -> float:
+def measure_help() -> float:
+    """Measure the seconds of `everalign --help`."""
     started = time.perf_counter()
     command = Path(sys.executable).with_name("everalign")
     subprocess.run([command, "--help"], check=True, stdout=subprocess.DEVNULL)
@@ -29,7 +30,7 @@ def main() -> None:
     )
     out = parser.parse_args().json
     result = {
-        "help_seconds": statistics.median(help_seconds() for _ in range(9)),
+        "help_seconds": statistics.median(measure_help() for _ in range(9)),
         "python": platform.python_version(),
     }
     out.write_text(json.dumps(result, indent=1) + "\n")

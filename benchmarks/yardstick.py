@@ -1,7 +1,8 @@
-"""The yardstick: ContEA's formulas in plain PyTorch, as one would write them down first.
+"""Reference implementation of ContEA in plain PyTorch.
 
-Tensors per edge, every entity as a negative, the loss by autograd. It serves to measure how
-much faster the product's encoder trains, and as an independent statement of the formulas.
+A direct transcription of the formulas: tensors per edge, all entities as negatives, gradients by
+autograd. It is the baseline for the speed of the optimised encoder, and an independent statement
+of the formulas that tests compare it with.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ class PlainContEA(nn.Module):
 
     def __init__(self, left: Graph, right: Graph) -> None:
         super().__init__()
-        self.nodes = left.entities + right.entities
-        relations = left.relations + right.relations
-        shift = np.array([left.entities, left.relations, left.entities])
+        self.nodes = left.entity_count + right.entity_count
+        relations = left.relation_count + right.relation_count
+        shift = np.array([left.entity_count, left.relation_count, left.entity_count])
         triples = torch.from_numpy(
             np.concatenate([left.triples.astype(np.int64), right.triples + shift])
         )
@@ -117,12 +118,12 @@ class PlainContEA(nn.Module):
         return torch.logsumexp(30 * (excess - mean) / spread + 10, dim=1).mean()
 
 
-def plain_epoch_seconds(left: Graph, right: Graph, seeds: IntArray) -> float:
+def measure_plain_epoch(left: Graph, right: Graph, seeds: IntArray) -> float:
     """The time of one epoch over the seeds."""
     torch.manual_seed(0)
     model = PlainContEA(left, right)
     optimiser = torch.optim.RMSprop(model.parameters(), lr=LEARNING_RATE, alpha=0.9)
-    pairs = torch.from_numpy(seeds.astype(np.int64)) + torch.tensor([0, left.entities])
+    pairs = torch.from_numpy(seeds.astype(np.int64)) + torch.tensor([0, left.entity_count])
     started = time.perf_counter()
     for batch in torch.split(pairs[torch.randperm(len(pairs))], BATCH):
         optimiser.zero_grad()

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import settings
 from tests.toy import register_toy
 
+from everalign.benchmark.synthetic import SampleConfig, generate_sample, write_sample
 from everalign.config import Config
 from everalign.methods import METHODS
-from everalign.sample import SampleConfig, generate, write_sample
 
-# The same examples in every run, so that a change is to blame when a test fails. To look for
-# new ones: pytest --hypothesis-profile default
-settings.register_profile("steady", derandomize=True)
+# The same examples in every run, so that a change is to blame when a test fails; to look for
+# new ones: pytest --hypothesis-profile random. No deadline: a busy machine is no mistake.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None)
 settings.load_profile("steady")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -28,7 +29,7 @@ QUICK = {"dim": 8, "proxies": 4, "negatives": 64, "max_epochs": 4, "update_max_e
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A generated dataset of about a thousand triples over three snapshots."""
     directory = tmp_path_factory.mktemp("data") / "sample"
-    write_sample(generate(SampleConfig(triples=1500, snapshots=3)), directory)
+    write_sample(generate_sample(SampleConfig(triples=1500, snapshots=3)), directory)
     return directory
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from everalign import Aligner, Config
-from everalign.ledger import Event, Kind
-from everalign.store import Delta, Store, digest_of
+from everalign.state import Delta, StateStore, compute_digest
+from everalign.state.ledger import EventKind, LedgerEvent
 
 # What happened to a pair: kind, left, right, score.
-Step = tuple[Kind, int, int, float]
+Step = tuple[EventKind, int, int, float]
 LEFT = [f"http://left.org/{number}" for number in range(5)]
 RIGHT = [f"http://right.org/{number}" for number in range(5)]
 
@@ -24,12 +24,12 @@ def aligner_of(
     names: tuple[Sequence[str], Sequence[str]] = (LEFT, RIGHT),
 ) -> Aligner:
     """An alignment with these events, one list for each version."""
-    arrays = {"left_triples": np.array([[0, 0, 1]])}
+    arrays = {"left_added_triples": np.array([[0, 0, 1]])}
     rolls = {("left", "entity"): names[0], ("right", "entity"): names[1]}
     settings = {"config": Config(method=method).to_toml(), "made_by": "0.1.0"}
-    with Store.create(state, settings) as store:
-        store.journal(Delta(digest_of(arrays), "made up", arrays, rolls))  # type: ignore[arg-type]
+    with StateStore.create(state, settings) as store:
+        store.journal_delta(Delta(compute_digest(arrays), "made up", arrays, rolls))  # type: ignore[arg-type]
         for number, steps in enumerate(versions):
-            events = [Event(number, *step, f"as said in version {number}") for step in steps]
-            store.commit({}, events, info={})
+            events = [LedgerEvent(number, *step, f"as said in version {number}") for step in steps]
+            store.commit_version({}, events, info={})
     return Aligner.open(state)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests import toy as toys
 
-from everalign import Aligner, Config, Explanation, Link, RelationLink
-from everalign.aligner import settled
+from everalign import Aligner, Config, Explanation, Link, RelationAlignment
+from everalign._progress import Progress
 from everalign.errors import ConfigError, InputError, StateError
-from everalign.matching import Candidates
-from everalign.methods import METHODS, Arrays, Entry, Problem, register
-from everalign.progress import Progress
-from everalign.reports import Account, Evidence
+from everalign.matching import CandidatePairs
+from everalign.methods import METHODS, AlignmentTask, MethodEntry, StateArrays, register_method
+from everalign.pipeline import resolve_merge_rule
+from everalign.types import EntityExplanation, EvidenceItem
 
 LEFT = [("Oslo", "in", "Norway"), ("Bergen", "in", "Norway"), ("Rome", "in", "Italy")]
 RIGHT = [("Осло", "в", "Норвегия"), ("Берген", "в", "Норвегия"), ("Рим", "в", "Италия")]
@@ -29,30 +30,30 @@ class Fickle:
     def __init__(self) -> None:
         self.calls = 0
 
-    def fit(self, problem: Problem, progress: Progress) -> None:
+    def fit(self, problem: AlignmentTask, progress: Progress) -> None:
         self.calls = 1
 
-    def update(self, problem: Problem, progress: Progress) -> None:
+    def update(self, problem: AlignmentTask, progress: Progress) -> None:
         self.calls += 1
 
-    def candidates(self, problem: Problem, progress: Progress) -> Candidates:
-        left, right = problem.free()
+    def candidates(self, problem: AlignmentTask, progress: Progress) -> CandidatePairs:
+        left, right = problem.unlinked_entities()
         count = min(len(left), len(right))
         shift = self.calls - 1  # another version, another opinion
-        return Candidates.of(
+        return CandidatePairs.from_columns(
             left[:count], np.roll(right[:count], shift), np.full(count, 0.5 + 0.1 * shift)
         )
 
-    def save(self) -> Arrays:
+    def save(self) -> StateArrays:
         return {"calls": np.array(self.calls)}
 
-    def load(self, arrays: Arrays) -> None:
+    def load(self, arrays: StateArrays) -> None:
         self.calls = int(arrays["calls"])
 
 
 @pytest.fixture(autouse=True)
 def _fickle_method() -> Iterator[None]:
-    register(Entry("fickle", "changes its mind", lambda settings, seed: Fickle()))
+    register_method(MethodEntry("fickle", "changes its mind", lambda settings, seed: Fickle()))
     yield
     del METHODS["fickle"]
 
@@ -78,7 +79,7 @@ def test_trusted_links_are_in_force_and_free_entities_are_linked(aligner: Aligne
 
 def test_a_better_link_replaces_a_worse_one_and_the_history_says_so(aligner: Aligner) -> None:
     aligner.update(left=[("Milan", "in", "Italy")])
-    history = [(h.version, h.what, h.left, h.right, h.reason) for h in aligner.history("Oslo")]
+    history = [(h.version, h.kind, h.left, h.right, h.reason) for h in aligner.history("Oslo")]
     assert history[0] == (0, "added", "Oslo", "Осло", "mutual best match")
     assert history[1][:4] == (1, "retracted", "Oslo", "Осло")
     assert history[1][4].startswith("replaced by ")
@@ -91,21 +92,27 @@ def test_reports_add_up(aligner: Aligner) -> None:
     (report,) = aligner.update(
         left=[("Milan", "in", "Italy")], right=[("Милан", "в", "Италия")]
     ).reports
-    assert (report.left_triples, report.right_triples) == (1, 1)
-    assert (report.left_entities, report.right_entities) == (1, 1)
+    assert (report.left_added_triples, report.right_added_triples) == (1, 1)
+    assert (report.left_added_entities, report.right_added_entities) == (1, 1)
     first = aligner.status().reports[0]
-    assert report.links == first.links + report.added + report.revised - report.retracted
+    assert (
+        report.found_links
+        == first.found_links + report.links_added + report.links_revised - report.links_retracted
+    )
 
 
-def test_the_same_delta_in_another_order_is_the_same(aligner: Aligner) -> None:
+def test_the_same_delta_in_another_order_changes_nothing(aligner: Aligner) -> None:
     delta = [("Milan", "in", "Italy"), ("Turin", "in", "Italy")]
     assert len(aligner.update(left=delta).reports) == 1
     again = aligner.update(left=delta[::-1])
-    assert (again.reports, again.message) == ((), "this delta was applied as version 1")
+    assert (again.reports, again.message) == (
+        (),
+        "nothing to do: everything given is known already",
+    )
 
 
 def test_a_state_is_not_made_twice(aligner: Aligner) -> None:
-    with pytest.raises(StateError, match="is an alignment already"):
+    with pytest.raises(StateError, match="already holds an alignment"):
         Aligner.create(aligner.state, LEFT, RIGHT, SEEDS, config=Config(method="fickle"))
 
 
@@ -114,10 +121,10 @@ def test_a_broken_off_beginning_is_not_mixed_with_another(tmp_path: Path) -> Non
         pass
 
     class Broken(Fickle):
-        def fit(self, problem: Problem, progress: Progress) -> None:
+        def fit(self, problem: AlignmentTask, progress: Progress) -> None:
             raise BrokenError
 
-    register(Entry("broken", "breaks", lambda settings, seed: Broken()))
+    register_method(MethodEntry("broken", "breaks", lambda settings, seed: Broken()))
     config, state = Config(method="broken"), tmp_path / "state"
     with pytest.raises(BrokenError):
         Aligner.create(state, LEFT, RIGHT, SEEDS, config=config)
@@ -126,7 +133,7 @@ def test_a_broken_off_beginning_is_not_mixed_with_another(tmp_path: Path) -> Non
         Aligner.create(state, LEFT[:2], RIGHT, SEEDS, config=config)
     with pytest.raises(BrokenError):
         Aligner.create(state, LEFT, RIGHT, SEEDS, config=config)
-    register(Entry("broken", "works", lambda settings, seed: Fickle()))
+    register_method(MethodEntry("broken", "works", lambda settings, seed: Fickle()))
     Aligner.create(state, LEFT, RIGHT, SEEDS, config=config)
     assert len(pairs(Aligner.open(state))) == 4
     del METHODS["broken"]
@@ -149,14 +156,16 @@ def chosen(links: list[Link]) -> list[str]:
     return [link.left for link in links if link.origin != "given"]
 
 
-@pytest.mark.parametrize(("method", "rule"), [("toy", "latest"), ("fickle", "strict")])
+@pytest.mark.parametrize(("method", "rule"), [("toy", "latest"), ("fickle", "best")])
 def test_a_rule_that_is_left_open_is_the_methods_own(
     tmp_path: Path, toy: Config, method: str, rule: str
 ) -> None:
     config = Config(method=method)
     aligner = Aligner.create(tmp_path / "state", LEFT, RIGHT, SEEDS, config=config)
-    assert aligner.status().rule == settled(config).rule == rule
-    assert settled(Config(method=method, rule="paper")).rule == "paper"
+    assert aligner.status().merge_rule == resolve_merge_rule(config).merge_rule == rule
+    assert (
+        resolve_merge_rule(Config(method=method, merge_rule="published")).merge_rule == "published"
+    )
 
 
 def test_only_what_reaches_the_threshold_becomes_a_link(towns: Aligner) -> None:
@@ -249,20 +258,20 @@ def test_a_full_pass_needs_no_delta_and_is_another_one_each_time(towns: Aligner)
     notes = [towns.update(full=True).reports[0].notes for _ in range(2)]
     assert notes == [("3 seeds, 1 full passes",), ("3 seeds, 2 full passes",)]
     with_delta = towns.update(left=[("Rome", "has", "Fish")], full=True).reports[0]
-    assert (with_delta.left_triples, with_delta.notes) == (1, ("3 seeds, 3 full passes",))
+    assert (with_delta.left_added_triples, with_delta.notes) == (1, ("3 seeds, 3 full passes",))
     assert [report.source for report in towns.status().reports] == [
         "memory", "full pass", "full pass", "memory, full pass"
     ]  # fmt: skip
-    assert towns.update(left=[("Rome", "has", "Fish")]).message.startswith("nothing new")
+    assert towns.update(left=[("Rome", "has", "Fish")]).message.startswith("nothing to do")
 
 
 def test_known_triples_are_no_obstacle_to_a_full_pass(towns: Aligner) -> None:
     (report,) = towns.update(left=toys.LEFT, full=True).reports
-    assert (report.left_triples, report.notes) == (0, ("3 seeds, 1 full passes",))
+    assert (report.left_added_triples, report.notes) == (0, ("3 seeds, 1 full passes",))
 
 
-def only(explanation: Explanation) -> Account:
-    (account,) = explanation.accounts
+def only(explanation: Explanation) -> EntityExplanation:
+    (account,) = explanation.sides
     return account
 
 
@@ -271,9 +280,9 @@ def test_an_explanation_has_the_link_its_rivals_and_the_evidence(towns: Aligner)
     assert account.link == Link("Oslo", "Осло", 1.0, 0, "found")
     best, second = account.candidates[:2]
     assert (best.right, best.confidence, best.support) == ("Осло", 1.0, 2.0)
-    assert best.pieces == (
-        Evidence("in", False, "Norway", "в", False, "Норвегия", 1.0, 1.0),
-        Evidence("by", False, "Sea", "у", False, "Море", 1.0, 1.0),
+    assert best.evidence == (
+        EvidenceItem("in", False, "Norway", "в", False, "Норвегия", 1.0, 1.0),
+        EvidenceItem("by", False, "Sea", "у", False, "Море", 1.0, 1.0),
     )
     assert (second.right, second.confidence) == ("Тронхейм", 0.5)
     assert account.reason == (
@@ -289,7 +298,7 @@ def test_an_explanation_has_the_link_its_rivals_and_the_evidence(towns: Aligner)
         ("Rome", "left", "Рим lost: confidence 0.25 is below the threshold 0.5"),
         ("Рим", "right", "Rome lost: confidence 0.25 is below the threshold 0.5"),
         ("Rain", "left", "no candidate shares a matched neighbour"),
-        ("Norway", "left", "Осло lost: a person has given the link"),
+        ("Norway", "left", "Осло lost: the link was given by a person"),
         ("Italy", "left", "no other candidate was considered"),
     ],
 )
@@ -304,22 +313,22 @@ def test_the_best_of_the_losers_lost_for_a_reason(
 
 def test_what_a_person_rejected_or_gave_away_is_told(towns: Aligner) -> None:
     towns.reject([("Rome", "Рим")])
-    assert only(towns.explain("Rome")).reason == "Рим lost: a person has rejected it"
+    assert only(towns.explain("Rome")).reason == "Рим lost: it was rejected by a person"
     towns.confirm([("Forum", "Рим")])
     towns.confirm([("Arch", "Осло")])
     account = only(towns.explain("Bergen"))
-    assert account.reason == "Осло lost: a person has given it to Arch"
+    assert account.reason == "Осло lost: it was given to Arch by a person"
 
 
 def test_a_name_in_both_graphs_has_two_accounts(towns: Aligner) -> None:
-    assert [account.side for account in towns.explain("Fish").accounts] == ["left", "right"]
+    assert [account.side for account in towns.explain("Fish").sides] == ["left", "right"]
 
 
 def test_a_way_against_the_direction_of_a_relation(towns: Aligner) -> None:
     towns.update([("Norway", "owns", "Jan Mayen")], [("Норвегия", "владеет", "Ян-Майен")])
-    (piece,) = only(towns.explain("Jan Mayen")).candidates[0].pieces
-    assert (piece.left_relation, piece.left_backwards) == ("owns", True)
-    assert (piece.right_relation, piece.right_backwards) == ("владеет", True)
+    (piece,) = only(towns.explain("Jan Mayen")).candidates[0].evidence
+    assert (piece.left_relation, piece.left_inverse) == ("owns", True)
+    assert (piece.right_relation, piece.right_inverse) == ("владеет", True)
 
 
 def test_an_explanation_goes_with_the_graphs_as_they_are(towns: Aligner) -> None:
@@ -333,10 +342,10 @@ def test_an_explanation_goes_with_the_graphs_as_they_are(towns: Aligner) -> None
 
 def test_relations_that_mean_the_same(towns: Aligner) -> None:
     assert set(towns.relations(min_inclusion=0.5)) == {
-        RelationLink("by", "у", False, 1 / 2, 1 / 3, 1),
-        RelationLink("by", "омывает", True, 1 / 2, 1, 1),
-        RelationLink("touches", "у", False, 1, 1 / 3, 1),
-        RelationLink("touches", "омывает", True, 1, 1, 1),
+        RelationAlignment("by", "у", False, 1 / 2, 1 / 3, 1),
+        RelationAlignment("by", "омывает", True, 1 / 2, 1, 1),
+        RelationAlignment("touches", "у", False, 1, 1 / 3, 1),
+        RelationAlignment("touches", "омывает", True, 1, 1, 1),
     }
     assert {match.left for match in towns.relations(min_inclusion=0.6)} == {"touches", "by"}
     assert len(towns.relations(min_inclusion=0.6)) == 3
@@ -348,5 +357,27 @@ def test_nobody_can_explain_what_is_not_there(towns: Aligner, aligner: Aligner) 
     with pytest.raises(InputError, match="'Atlantis' is in neither"):
         towns.explain("Atlantis")
     for ask in (lambda: aligner.explain("Oslo"), aligner.relations):
-        with pytest.raises(ConfigError, match="method 'fickle' cannot give reasons"):
+        with pytest.raises(ConfigError, match="method 'fickle' cannot explain its links"):
             ask()
+
+
+def test_an_aligner_shows_where_it_is_and_what_it_has(aligner: Aligner, tmp_path: Path) -> None:
+    with Aligner.open(aligner.state) as opened:
+        assert repr(opened) == f"<Aligner {str(aligner.state)!r}: fickle, version 0, 5 links>"
+    assert "is not an EverAlign state directory" in repr(Aligner(tmp_path / "nothing"))
+
+
+def test_given_links_can_be_left_out(towns: Aligner) -> None:
+    assert [link.left for link in towns.links(found_only=True)] == ["Oslo", "Trondheim"]
+
+
+def test_relations_are_written_as_statements(tmp_path: Path, toy: Config) -> None:
+    left, right = [("a", "urn:r", "b"), ("b", "urn:r", "c")], [("A", "urn:s", "B")]
+    seeds = [("a", "A"), ("b", "B")]
+    aligner = Aligner.create(tmp_path / "state", left, right, seeds, config=toy)
+    stream = BytesIO()
+    assert aligner.write_relations(stream, accept=0.6) == 1
+    sub_property = "http://www.w3.org/2000/01/rdf-schema#subPropertyOf"
+    assert stream.getvalue().decode() == f"<urn:s> <{sub_property}> <urn:r> .\n"
+    with pytest.raises(ConfigError, match="accept must lie between 0 and 1"):
+        aligner.write_relations(stream, accept=2)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from everalign import Aligner
-from everalign.rdf import Triple
+from everalign.io import Triple
 
 TOWNS = {
     "Paris": "France", "Lyon": "France", "Berlin": "Allemagne", "Munich": "Allemagne",

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
+from everalign._progress import Progress
 from everalign.graph import Graph
-from everalign.matching import Candidates
+from everalign.matching import CandidatePairs
 from everalign.methods import (
-    Arrays,
-    Consideration,
-    Entry,
-    Piece,
-    Problem,
+    AlignmentTask,
+    CandidateEvidence,
+    EvidencePiece,
+    MethodEntry,
     RelationMatch,
-    register,
+    StateArrays,
+    register_method,
 )
-from everalign.progress import Progress
 
 # Oslo has two matched neighbours of two, Trondheim one of two, Bergen one of three, Rome one
 # of four; Fish is in both graphs and has none.
@@ -56,39 +56,41 @@ class Toy:
         self.seconds = seconds
         self.full_passes = 0
 
-    def fit(self, problem: Problem, progress: Progress) -> None:
+    def fit(self, problem: AlignmentTask, progress: Progress) -> None:
         time.sleep(self.seconds)
 
-    def update(self, problem: Problem, progress: Progress) -> None:
+    def update(self, problem: AlignmentTask, progress: Progress) -> None:
         time.sleep(self.seconds)
-        self.full_passes += problem.full
+        self.full_passes += problem.rescore_all
 
-    def candidates(self, problem: Problem, progress: Progress) -> Candidates:
-        left, right = (set(side.tolist()) for side in problem.free())
+    def candidates(self, problem: AlignmentTask, progress: Progress) -> CandidatePairs:
+        left, right = (set(side.tolist()) for side in problem.unlinked_entities())
+        rejected = set(map(tuple, problem.rejected.tolist()))
         rows = []
         for pair in sorted(considered(problem), key=lambda pair: -pair.confidence):
-            if pair.left in left and pair.right in right:
+            is_free = pair.left in left and pair.right in right
+            if is_free and (pair.left, pair.right) not in rejected:
                 left.remove(pair.left)
                 right.remove(pair.right)
                 rows.append((pair.left, pair.right, pair.confidence))
         columns = zip(*rows, strict=True) if rows else ((), (), ())
         notes = (f"{len(problem.seeds)} seeds, {self.full_passes} full passes",)
-        return Candidates.of(*columns, threshold=THRESHOLD, notes=notes)
+        return CandidatePairs.from_columns(*columns, threshold=THRESHOLD, notes=notes)
 
-    def save(self) -> Arrays:
+    def save(self) -> StateArrays:
         return {"full_passes": np.array(self.full_passes)}
 
-    def load(self, arrays: Arrays) -> None:
+    def load(self, arrays: StateArrays) -> None:
         assert list(arrays) == ["full_passes"], "a method gets back what it saved, no more"
         self.full_passes = int(arrays["full_passes"])
 
     def explain(
-        self, problem: Problem, left: int | None, right: int | None
-    ) -> list[Consideration]:
+        self, problem: AlignmentTask, left: int | None, right: int | None
+    ) -> list[CandidateEvidence]:
         asked = [pair for pair in considered(problem) if left == pair.left or right == pair.right]
         return sorted(asked, key=lambda pair: -pair.confidence)
 
-    def relations(self, problem: Problem) -> list[RelationMatch]:
+    def relations(self, problem: AlignmentTask) -> list[RelationMatch]:
         """Relations that join the same seeds, in the same or in the opposite direction."""
         right_of = dict(problem.seeds.tolist())
         ends = problem.left.triples.tolist()
@@ -97,7 +99,7 @@ class Toy:
         shared = Counter(
             (r, s, backwards)
             for h, r, t in left
-            for s in range(problem.right.relations)
+            for s in range(problem.right.relation_count)
             for backwards, triple in ((False, (h, s, t)), (True, (t, s, h)))
             if triple in right
         )
@@ -108,18 +110,20 @@ class Toy:
         ]
 
 
-def considered(problem: Problem) -> list[Consideration]:
+def considered(problem: AlignmentTask) -> list[CandidateEvidence]:
     """Every pair that shares a seed, also those of entities that people have spoken for."""
     seeds = {pair: number for number, pair in enumerate(map(tuple, problem.seeds.tolist()))}
     left_steps, right_steps = steps(problem.left), steps(problem.right)
-    pieces: dict[tuple[int, int], list[Piece]] = defaultdict(list)
+    pieces: dict[tuple[int, int], list[EvidencePiece]] = defaultdict(list)
     for seed_left, seed_right in seeds:
         for left, right in around(left_steps, seed_left, right_steps, seed_right):
             pieces[left[0], right[0]].append(
-                Piece(*left[1], seed_left, *right[1], seed_right, confidence=1.0, weight=1.0)
+                EvidencePiece(
+                    *left[1], seed_left, *right[1], seed_right, confidence=1.0, weight=1.0
+                )
             )
     return [
-        Consideration(
+        CandidateEvidence(
             left, right, len(found) / max(len(left_steps[left]), len(right_steps[right])),
             float(len(found)), tuple(found),
         )
@@ -155,10 +159,10 @@ def write_files(directory: Path) -> None:
 
 
 def register_toy() -> None:
-    register(
-        Entry(
+    register_method(
+        MethodEntry(
             "toy", "counts shared seeds", lambda settings, seed: Toy(**settings),
-            rule="latest", calibrated=True,
+            merge_rule="latest", calibrated=True,
         )
     )  # fmt: skip
 

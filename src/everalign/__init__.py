@@ -1,4 +1,7 @@
-"""EverAlign keeps the identity links between two growing knowledge graphs right.
+"""EverAlign keeps the identity links between two changing knowledge graphs right.
+
+Everything in `__all__` is public: `Aligner`, what its methods take and return, errors, and what
+an alignment method of your own needs. Other modules are internal unless they say otherwise.
 
 >>> from everalign import Aligner, Config
 >>> Config(seed=7).seed
@@ -7,61 +10,167 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# Type checkers do not follow `__getattr__` below.
 if TYPE_CHECKING:
+    from everalign._progress import Progress
     from everalign.aligner import Aligner
-    from everalign.change import Change
+    from everalign.benchmark.metrics import Scores
+    from everalign.benchmark.protocol import BenchmarkRun
+    from everalign.changeset import ChangeSet
     from everalign.config import Config
-    from everalign.errors import EverAlignError
-    from everalign.evaluation.metrics import Scores
-    from everalign.evaluation.protocol import Benchmark
-    from everalign.reports import (
+    from everalign.errors import (
+        ConfigError,
+        EverAlignError,
+        InputError,
+        SeedError,
+        StateDamagedError,
+        StateError,
+        StateFormatError,
+        StateLockedError,
+    )
+    from everalign.graph import AttributeTriples, Graph
+    from everalign.io import ExportStyle, LinkChange, Prefixes, ReadOptions, TripleReader
+    from everalign.matching import CandidatePairs
+    from everalign.methods import (
+        AlignmentTask,
+        CandidateEvidence,
+        EvidencePiece,
+        ExplainableMethod,
+        Method,
+        MethodEntry,
+        RelationMatch,
+        list_methods,
+        register_method,
+    )
+    from everalign.types import (
+        AlignmentStatus,
+        CandidateExplanation,
+        EntityExplanation,
+        EvidenceItem,
         Explanation,
-        Happening,
         Link,
-        Outcome,
-        RelationLink,
-        Report,
-        Status,
+        LinkDifference,
+        LinkEvent,
+        RelationAlignment,
+        UpdateResult,
+        VersionReport,
     )
 
-# Names are imported when they are first used: the command line must not wait for them.
-_HOME = {
-    "Aligner": "aligner",
-    "Benchmark": "evaluation.protocol",
-    "Change": "change",
-    "Config": "config",
-    "EverAlignError": "errors",
-    "Explanation": "reports",
-    "Happening": "reports",
-    "Link": "reports",
-    "Outcome": "reports",
-    "RelationLink": "reports",
-    "Report": "reports",
-    "Scores": "evaluation.metrics",
-    "Status": "reports",
+    __version__: str
+
+# A program that uses the package decides what becomes of its log.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+# Names are imported when they are first used: the command line must not wait for all of them.
+_MODULES = {
+    "_progress": ["Progress"],
+    "aligner": ["Aligner"],
+    "benchmark.metrics": ["Scores"],
+    "benchmark.protocol": ["BenchmarkRun"],
+    "changeset": ["ChangeSet"],
+    "config": ["Config"],
+    "errors": [
+        "ConfigError",
+        "EverAlignError",
+        "InputError",
+        "SeedError",
+        "StateDamagedError",
+        "StateError",
+        "StateFormatError",
+        "StateLockedError",
+    ],
+    "graph": ["AttributeTriples", "Graph"],
+    "io": ["ExportStyle", "LinkChange", "Prefixes", "ReadOptions", "TripleReader"],
+    "matching": ["CandidatePairs"],
+    "methods": [
+        "AlignmentTask",
+        "CandidateEvidence",
+        "EvidencePiece",
+        "ExplainableMethod",
+        "Method",
+        "MethodEntry",
+        "RelationMatch",
+        "list_methods",
+        "register_method",
+    ],
+    "types": [
+        "AlignmentStatus",
+        "CandidateExplanation",
+        "EntityExplanation",
+        "EvidenceItem",
+        "Explanation",
+        "Link",
+        "LinkDifference",
+        "LinkEvent",
+        "RelationAlignment",
+        "UpdateResult",
+        "VersionReport",
+    ],
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Aligner",
-    "Benchmark",
-    "Change",
+    "AlignmentStatus",
+    "AlignmentTask",
+    "AttributeTriples",
+    "BenchmarkRun",
+    "CandidateEvidence",
+    "CandidateExplanation",
+    "CandidatePairs",
+    "ChangeSet",
     "Config",
+    "ConfigError",
+    "EntityExplanation",
     "EverAlignError",
+    "EvidenceItem",
+    "EvidencePiece",
+    "ExplainableMethod",
     "Explanation",
-    "Happening",
+    "ExportStyle",
+    "Graph",
+    "InputError",
     "Link",
-    "Outcome",
-    "RelationLink",
-    "Report",
+    "LinkChange",
+    "LinkDifference",
+    "LinkEvent",
+    "Method",
+    "MethodEntry",
+    "Prefixes",
+    "Progress",
+    "ReadOptions",
+    "RelationAlignment",
+    "RelationMatch",
     "Scores",
-    "Status",
+    "SeedError",
+    "StateDamagedError",
+    "StateError",
+    "StateFormatError",
+    "StateLockedError",
+    "TripleReader",
+    "UpdateResult",
+    "VersionReport",
+    "__version__",
+    "list_methods",
+    "register_method",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name == "__version__":
+        # From the metadata of the installed package: the number is kept in one place.
+        from importlib.metadata import version
+
+        return version("everalign")
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'everalign' has no attribute {name!r}")
-    return getattr(import_module(f"everalign.{_HOME[name]}"), name)
+    return getattr(import_module(f"everalign.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    # Otherwise names that are not imported yet would be missing from completion.
+    return sorted({*globals(), *__all__})

@@ -1,58 +1,75 @@
-"""The façade: one alignment in its state directory, from a file of triples to a link.
-
-Every verb of the command line is a method here, and does the same.
-"""
+"""The façade: one alignment in its state directory; each command is a method here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
-from importlib.metadata import version as installed
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from types import TracebackType
+from typing import IO, Self
 
-from everalign.change import Change, changed_since, read_delta, read_reversion
+from everalign._progress import Progress, no_progress
+from everalign.benchmark.metrics import Scores, calibration_error, score_links
+from everalign.changeset import ChangeSet
 from everalign.config import Config
-from everalign.errors import ConfigError, StateError
-from everalign.evaluation.metrics import Scores, calibration_error, score
-from everalign.exporting import is_calibrated, selected, write_export
-from everalign.flow import apply_pending, config_of
-from everalign.graph import LinkSource, TripleSource, pairs_of
-from everalign.ledger import RULES
-from everalign.methods import entry_of, make_method, with_files_found
-from everalign.past import changes_between, differences, happenings, span_of
-from everalign.progress import Progress, silent
-from everalign.rdf import LinkChange, Style
-from everalign.rdf.linkfiles import write_feed
-from everalign.reasons import explanation, relation_links
-from everalign.reports import (
-    Difference,
-    Explanation,
-    Happening,
-    Link,
-    Outcome,
-    RelationLink,
-    Report,
-    Status,
+from everalign.errors import EverAlignError
+from everalign.explain import (
+    explain_entity,
+    list_relation_alignments,
+    write_relation_statements,
 )
-from everalign.selection import Selection, check_share
-from everalign.situation import SIDES
-from everalign.store import Delta, Store
+from everalign.export import export_links
+from everalign.graph import LinkSource, TripleSource, read_pairs
+from everalign.history import (
+    describe_status,
+    list_differences,
+    list_link_changes,
+    list_link_events,
+    name_version_range,
+)
+from everalign.io import ExportStyle, LinkChange
+from everalign.io.links import write_change_feed
+from everalign.pipeline import (
+    apply_decisions,
+    check_seeds_given,
+    create_alignment,
+    resolve_config,
+    revert_alignment,
+    update_alignment,
+)
+from everalign.select import Selection, is_calibrated, select_links
+from everalign.session import AlignmentSession
+from everalign.state import StateStore
+from everalign.types import (
+    AlignmentStatus,
+    Explanation,
+    Link,
+    LinkDifference,
+    LinkEvent,
+    RelationAlignment,
+    UpdateResult,
+)
 
 
 class Aligner:
-    """An alignment of two growing graphs, kept in a state directory.
+    """An alignment of two knowledge graphs, kept in a state directory.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> left = [("a", "knows", "b"), ("b", "knows", "c"), ("c", "knows", "d")]
-    >>> right = [("A", "kennt", "B"), ("B", "kennt", "C"), ("C", "kennt", "D")]
-    >>> with TemporaryDirectory() as directory:
-    ...     seeds = [("a", "A"), ("d", "D")]
-    ...     config = Config(method="contea", settings={"max_epochs": 10})
-    ...     aligner = Aligner.create(f"{directory}/state", left, right, seeds, config=config)
-    ...     outcome = aligner.update(left=[("d", "knows", "e")], right=[("D", "kennt", "E")])
-    ...     [report.version for report in outcome.reports]
-    [1]
+    Use `Aligner.create` or `Aligner.open`. An aligner holds no files open between calls, so any
+    number of them may look at one state directory; only one process at a time can change it. As
+    a context manager it can be used like a file.
+
+    Args:
+        state: The state directory.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> left = [("a", "knows", "b"), ("b", "knows", "c"), ("c", "knows", "d")]
+        >>> right = [("A", "kennt", "B"), ("B", "kennt", "C"), ("C", "kennt", "D")]
+        >>> with TemporaryDirectory() as directory:
+        ...     seeds = [("a", "A"), ("d", "D")]
+        ...     aligner = Aligner.create(f"{directory}/state", left, right, seeds)
+        ...     result = aligner.update(left=[("d", "knows", "e")], right=[("D", "kennt", "E")])
+        ...     [report.version for report in result.reports]
+        [1]
     """
 
     def __init__(self, state: str | Path) -> None:
@@ -65,119 +82,198 @@ class Aligner:
         left: TripleSource,
         right: TripleSource,
         seeds: LinkSource | None = None,
-        valid: LinkSource | None = None,
+        validation: LinkSource | None = None,
         config: Config | None = None,
-        progress: Progress = silent,
-    ) -> Aligner:
-        """Start an alignment from two graphs and a few trusted links: version 0.
+        progress: Progress = no_progress,
+    ) -> Self:
+        """Start an alignment from two graphs and trusted links: version 0.
 
-        Trusted links can be left out where a method can start from names.
+        If an earlier call with the same input was interrupted, it is finished.
+
+        Args:
+            state: The state directory to create.
+            left: Triples of the left graph: a file, a `TripleReader`, or tuples of names.
+            right: Triples of the right graph.
+            seeds: Trusted links to learn from: a file, or pairs of names. Optional for methods
+                that can start from names and other literals.
+            validation: Trusted links for validation (not used for training).
+            config: Method, random seed and settings.
+            progress: Called now and then with the current step.
+
+        Returns:
+            The new alignment.
+
+        Raises:
+            ConfigError: A setting does not exist, or the method needs seeds.
+            InputError: A file, or a line in it, is not as expected.
+            SeedError: Trusted links contradict the graphs or each other.
+            StateError: The directory holds an alignment or other files.
         """
-        config = settled(config or Config())
-        # Mistakes in settings are told before any work begins.
-        make_method(config)
-        config = with_files_found(config)
-        if seeds is None:
-            _refuse_seedless(config.method)
-        delta = read_delta(None, Change(left, right, seeds=seeds, valid=valid), progress)
-        with _begin(Path(state), config, delta) as store:
-            apply_pending(store, progress)
+        # Settings are checked before anything is read or written: reading may take minutes.
+        config = resolve_config(config or Config())
+        check_seeds_given(config, seeds)
+        change = ChangeSet(left, right, seeds=seeds, validation=validation)
+        create_alignment(Path(state), change, config, progress)
         return cls(state)
 
     @staticmethod
     def exists(state: str | Path) -> bool:
-        """Whether there is an alignment, be it one that was broken off."""
-        return Store.exists(state)
+        """Tell whether a directory holds an alignment, also an interrupted one.
+
+        Args:
+            state: Any path.
+
+        Returns:
+            True if `Aligner.open` would find an alignment there.
+
+        Example:
+            >>> Aligner.exists("no/such/directory")
+            False
+        """
+        return StateStore.exists(state)
 
     @classmethod
-    def open(cls, state: str | Path) -> Aligner:
-        """An alignment that exists already."""
-        Store.open(state, write=False).close()
+    def open(cls, state: str | Path) -> Self:
+        """Open an alignment that exists already.
+
+        Args:
+            state: The state directory.
+
+        Returns:
+            The alignment.
+
+        Raises:
+            StateError: There is no alignment, or it cannot be read.
+        """
+        # A wrong path fails here and not when the alignment is first used.
+        AlignmentSession.open(state).close()
         return cls(state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Do nothing: no file is open between calls."""
+
+    def __repr__(self) -> str:
+        try:
+            with self._read() as session:
+                method, version = session.config.method, session.store.last_version()
+                count = len(session.store.read_links().links)
+        # A debugger may show an aligner whose directory is gone or damaged.
+        except EverAlignError as error:
+            return f"<Aligner {str(self.state)!r}: {error}>"
+        return f"<Aligner {str(self.state)!r}: {method}, version {version}, {count} links>"
 
     def update(
         self,
         left: TripleSource | None = None,
         right: TripleSource | None = None,
-        progress: Progress = silent,
+        progress: Progress = no_progress,
         *,
-        change: Change | None = None,
+        change: ChangeSet | None = None,
         full: bool = False,
-        again: bool = False,
-    ) -> Outcome:
-        """Feed in what has changed; first finish an update that was broken off.
+    ) -> UpdateResult:
+        """Apply changes of the graphs and bring the links up to date.
 
-        `left` and `right` are what either graph has gained; a `change` can say more. A `full`
-        pass looks at everything again, also if nothing has come in. A delta that was applied
-        before is applied once more only if `again` says so.
+        An interrupted update is finished first. Decisions made since the method last ran are
+        taken into account, also if nothing else has changed.
+
+        Args:
+            left: Triples that the left graph gains.
+            right: Triples that the right graph gains.
+            progress: Called now and then with the current step.
+            change: Everything else that can change, such as removals. `left` and `right` take
+                precedence over its additions.
+            full: Look at everything again, also if nothing has changed.
+
+        Returns:
+            A report of each version made; none, and a message, if there was nothing to do.
+
+        Raises:
+            InputError: A file, or a line in it, is not as expected. Nothing has changed then.
+            SeedError: Decisions contradict the graphs or each other. Nothing has changed then.
+            StateError: Another process writes to the state directory, or it is damaged.
         """
-        more = change or Change()
+        change = change or ChangeSet()
+        # Compared with None: an empty list is given as well.
         change = replace(
-            more,
-            left=more.left if left is None else left,
-            right=more.right if right is None else right,
+            change,
+            added_left=change.added_left if left is None else left,
+            added_right=change.added_right if right is None else right,
         )
-        with Store.open(self.state, write=True) as store:
-            first, pending = store.next_version(), store.pending()
-            change.refuse_unreadable()
-            if pending is None:
-                _refuse_unbegun(store, self.state)
-            else:
-                apply_pending(store, progress)
-            # A full pass that was broken off is the one that is asked for again.
-            anyway = full and not (pending and pending.full)
-            if change.is_empty and not anyway:
-                finished = store.next_version() > first
-                return _outcome(
-                    store, first, "" if finished else "nothing to do: no delta is given or pending"
-                )
-            delta = read_delta(store, change, progress, full=full, again=again)
-            applied, effect = store.applied(delta.digest), any(map(len, delta.arrays.values()))
-            if applied is not None:
-                return _outcome(store, first, _applied(applied, effect))
-            if not anyway and not effect:
-                return _outcome(store, first, _nothing_new(delta.counts.get("absent", 0)))
-            store.journal(delta)
-            apply_pending(store, progress)
-            return _outcome(store, first)
+        with self._write() as session:
+            return update_alignment(session, change, progress, rescore_all=full)
 
-    def confirm(self, pairs: LinkSource) -> Outcome:
-        """Say that links are right: from now on they are in force, and no method overrules it.
+    def confirm(self, pairs: LinkSource) -> UpdateResult:
+        """Confirm links: they are in force from now on, and no method overrules that.
 
-        It takes effect at once; what follows from it for other links comes with the next update.
+        It takes effect at once. The next `update` revises other links accordingly, also without
+        other changes.
+
+        Args:
+            pairs: A file, or pairs of names.
+
+        Returns:
+            A report of the version, or a message if all of them were confirmed already.
+
+        Raises:
+            SeedError: A name is unknown, or pairs contradict each other.
+            StateError: An interrupted update has to be finished first.
         """
-        return self._say(Change(confirm=pairs), "confirmed")
+        return self._decide(ChangeSet(confirmed=pairs))
 
-    def reject(self, pairs: LinkSource) -> Outcome:
-        """Say that links are wrong: they are out of force, and none of them comes back."""
-        return self._say(Change(reject=pairs), "rejected")
+    def reject(self, pairs: LinkSource) -> UpdateResult:
+        """Reject links: they are no longer in force, and no method brings them back.
 
-    def withdraw(self, pairs: LinkSource) -> Outcome:
-        """Take back what was said of pairs, as seeds, by `confirm` or by `reject`."""
-        return self._say(Change(withdraw=pairs), "withdrawn")
+        It takes effect at once. The next `update` looks for other links of their entities.
 
-    def revert(self, version: int) -> Outcome:
-        """Make a new version that equals an old one; what came between stays in the history."""
-        with Store.open(self.state, write=True) as store:
-            _refuse_unfinished(store, self.state)
-            first, view = store.next_version(), store.links(version)
-            delta = read_reversion(store, version)
-            if store.links() == view and not changed_since(store, version):
-                return _outcome(store, first, f"nothing to do: all is as in version {version}")
-            store.journal(delta)
-            apply_pending(store, silent)
-            return _outcome(store, first)
+        Args:
+            pairs: A file, or pairs of names.
 
-    def _say(self, change: Change, what: str) -> Outcome:
-        with Store.open(self.state, write=True) as store:
-            _refuse_unfinished(store, self.state)
-            first = store.next_version()
-            delta = read_delta(store, change, asks_method=False)
-            if not any(map(len, delta.arrays.values())):
-                return _outcome(store, first, f"nothing to do: {what} already")
-            store.journal(delta)
-            apply_pending(store, silent)
-            return _outcome(store, first)
+        Returns:
+            A report of the version, or a message if all of them were rejected already.
+
+        Raises:
+            SeedError: A name is unknown.
+            StateError: An interrupted update has to be finished first.
+        """
+        return self._decide(ChangeSet(rejected=pairs))
+
+    def withdraw(self, pairs: LinkSource) -> UpdateResult:
+        """Withdraw decisions: whether a pair is a link is left to the method again.
+
+        Args:
+            pairs: A file, or pairs of names, that were seeds, confirmed or rejected.
+
+        Returns:
+            A report of the version, or a message if all of them were withdrawn already.
+
+        Raises:
+            SeedError: There was no decision about a pair.
+            StateError: An interrupted update has to be finished first.
+        """
+        return self._decide(ChangeSet(withdrawn=pairs))
+
+    def revert(self, version: int) -> UpdateResult:
+        """Make a new version that equals an earlier one. The history keeps what came between.
+
+        Args:
+            version: The version to revert to.
+
+        Returns:
+            A report of the new version, or a message if nothing differs.
+
+        Raises:
+            StateError: There is no such version, or an interrupted update has to be finished.
+        """
+        with self._write() as session:
+            return revert_alignment(session, version)
 
     def links(
         self,
@@ -186,95 +282,182 @@ class Aligner:
         min_confidence: float | None = None,
         target_precision: float | None = None,
         at: int | None = None,
+        found_only: bool = False,
     ) -> list[Link]:
-        """The links in force, now or at an earlier version, best first.
+        """List links, best first.
 
-        For scores that are probabilities, `min_confidence` brings in the proposals that reach
-        it, and `target_precision` gives the longest list that can be expected to be so precise.
+        At most one of `min_score`, `min_confidence` and `target_precision` can be given. The
+        last two are for methods whose scores are probabilities.
+
+        Args:
+            min_score: Leave out found links that score less.
+            min_confidence: Leave out found links that are less sure, and include proposals that
+                are sure enough.
+            target_precision: The longest list of found links and proposals that can be expected
+                to be this precise.
+            at: The version; the last one if None.
+            found_only: Leave out given links.
+
+        Returns:
+            Given links, then the others by descending score.
+
+        Raises:
+            ConfigError: Limits exclude each other, or do not fit the method.
+            StateError: There is no such version.
         """
-        selection = Selection(min_score, min_confidence, target_precision)
-        with Store.open(self.state, write=False) as store:
-            return selected(store, selection, at)
+        selection = Selection(min_score, min_confidence, target_precision, found_only)
+        with self._read() as session:
+            return select_links(session, selection, at)
+
+    def export(
+        self,
+        stream: IO[bytes],
+        format: str = "tsv",
+        style: ExportStyle | None = None,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        target_precision: float | None = None,
+        at: int | None = None,
+        found_only: bool = False,
+    ) -> int:
+        """Write the links that `links` lists.
+
+        Args:
+            stream: Where to write.
+            format: "tsv", "nt", "ttl", "jsonl", "alignment", "parquet" or "sssom".
+            style: Prefixes, annotations and metadata.
+            min_score: As in `links`.
+            min_confidence: As in `links`.
+            target_precision: As in `links`.
+            at: As in `links`.
+            found_only: As in `links`. SSSOM leaves out rejected pairs as well.
+
+        Returns:
+            The number of links.
+
+        Raises:
+            ConfigError: The format is unknown, or does not fit the style or the limits.
+            InputError: A name cannot be written in the format. Nothing is written then.
+            StateError: There is no such version.
+        """
+        selection = Selection(min_score, min_confidence, target_precision, found_only)
+        with self._read() as session:
+            session.check_started()
+            return export_links(session, stream, format, style or ExportStyle(), selection, at)
 
     def explain(self, entity: str) -> Explanation:
-        """Why an entity has the link that it has, and what else the method has considered."""
-        with Store.open(self.state, write=False) as store:
-            _refuse_unbegun(store, self.state)
-            return explanation(store, entity)
+        """Explain why an entity has its link, or none, and what else was considered.
 
-    def relations(self, *, min_inclusion: float = 0.0) -> list[RelationLink]:
-        """Which relations mean the same, best first: those of which enough is in the other."""
-        check_share("min_inclusion", min_inclusion)
-        with Store.open(self.state, write=False) as store:
-            _refuse_unbegun(store, self.state)
-            return relation_links(store, min_inclusion)
+        Args:
+            entity: Name of an entity of either graph.
 
-    def status(self) -> Status:
-        """The alignment at a glance."""
-        with Store.open(self.state, write=False) as store:
-            config = config_of(store)
-            reports = _reports(store)
-            view, pending = store.links(), store.pending()
-            return Status(
-                state=str(self.state),
-                method=config.method,
-                rule=config.rule,
-                seed=config.seed,
-                version=store.last_version(),
-                **{
-                    f"{side}_{what}": sum(
-                        getattr(report, f"{side}_{what}")
-                        - getattr(report, f"{side}_removed_{what}")
-                        for report in reports
-                    )
-                    for side in SIDES
-                    for what in ("triples", "entities")
-                },
-                given_links=len(view.confirmed),
-                found_links=len(view.links) - len(view.confirmed),
-                pending=None if pending is None else pending.source,
-                reports=tuple(reports),
-            )
+        Returns:
+            An explanation for each graph that has the entity.
 
-    def history(self, entity: str | None = None, *, since: int = 0) -> list[Happening]:
-        """What happened to the links of one entity, or to all, from a version on, oldest first."""
-        with Store.open(self.state, write=False) as store:
-            return happenings(store, entity, since)
-
-    def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
-        """How the found links compare with gold links.
-
-        Given links are left out on both sides, and so is every gold link of their entities.
+        Raises:
+            ConfigError: The method cannot explain its links.
+            InputError: No graph has the entity.
         """
-        pairs = pairs_of(gold)
-        links = self.links(at=at)
-        lefts = {link.left for link in links if link.origin == "given"}
-        rights = {link.right for link in links if link.origin == "given"}
-        found = {(link.left, link.right): link.score for link in links if link.origin == "found"}
-        wanted = {pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights}
-        scores = score(found, wanted)
-        if not self._calibrated():
-            return scores
-        error = calibration_error(list(found.values()), [pair in wanted for pair in found])
-        return replace(scores, calibration_error=error)
+        with self._read() as session:
+            session.check_started()
+            return explain_entity(session, entity)
 
-    def _calibrated(self) -> bool:
-        with Store.open(self.state, write=False) as store:
-            return is_calibrated(store)
+    def relations(self, *, min_inclusion: float = 0.0) -> list[RelationAlignment]:
+        """List relations that mean the same, best first.
 
-    def diff(self, before: int, after: int) -> list[Difference]:
-        """How the links differ between two versions, whichever of them is the later one."""
-        with Store.open(self.state, write=False) as store:
-            return differences(store, before, after)
+        Args:
+            min_inclusion: Leave out relations whose inclusion is less in both directions.
+
+        Returns:
+            Pairs of a left and a right relation.
+
+        Raises:
+            ConfigError: The method cannot explain its links, or the value is out of range.
+        """
+        with self._read() as session:
+            session.check_started()
+            return list_relation_alignments(session, min_inclusion)
+
+    def write_relations(
+        self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
+    ) -> int:
+        """Write statements about relations as N-Triples.
+
+        These are `rdfs:subPropertyOf`, `owl:equivalentProperty` and `owl:inverseOf`.
+
+        Args:
+            stream: Where to write.
+            min_inclusion: As in `relations`.
+            accept: The inclusion from which a relation counts as contained in the other.
+
+        Returns:
+            The number of relation pairs considered.
+
+        Raises:
+            ConfigError: The method cannot explain its links, or a value is out of range.
+            InputError: A relation has no absolute IRI. Nothing is written then.
+        """
+        relations = self.relations(min_inclusion=min_inclusion)
+        return write_relation_statements(relations, stream, accept)
+
+    def status(self) -> AlignmentStatus:
+        """Describe the alignment: settings, sizes, and a report of each version.
+
+        Returns:
+            The status.
+        """
+        with self._read() as session:
+            return describe_status(session)
+
+    def history(self, entity: str | None = None, *, since: int = 0) -> list[LinkEvent]:
+        """List what happened to links, oldest first.
+
+        Args:
+            entity: Name of an entity of either graph; all links if None.
+            since: The first version to list.
+
+        Returns:
+            Link events.
+
+        Raises:
+            InputError: No graph has the entity.
+        """
+        with self._read() as session:
+            return list_link_events(session, entity, since)
+
+    def diff(self, before: int, after: int) -> list[LinkDifference]:
+        """List how the links differ between two versions.
+
+        Args:
+            before: A version.
+            after: Another version, earlier or later.
+
+        Returns:
+            The net differences, removals first.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        with self._read() as session:
+            return list_differences(session, before, after)
 
     def changes(self, since: int | None = None, until: int | None = None) -> list[LinkChange]:
-        """What to remove from the links of a version, and to add, to get those of a later one.
+        """List what to remove from the links of one version, and to add, to get another.
 
-        Without `since` it begins with no links at all, without `until` it leads to those in force.
+        Args:
+            since: The version to start from; no links at all if None.
+            until: The version to reach; the last one if None.
+
+        Returns:
+            Removals, then additions.
+
+        Raises:
+            StateError: There is no such version.
         """
-        with Store.open(self.state, write=False) as store:
-            _refuse_unbegun(store, self.state)
-            return changes_between(store, since, until)
+        with self._read() as session:
+            session.check_started()
+            return list_link_changes(session, since, until)
 
     def write_changes(
         self,
@@ -285,121 +468,71 @@ class Aligner:
         until: int | None = None,
         removals: IO[bytes] | None = None,
     ) -> int:
-        """Write the changes as jsonl, nt or patch (RDF Patch) and say how many there are."""
-        with Store.open(self.state, write=False) as store:
-            _refuse_unbegun(store, self.state)
-            changes = changes_between(store, since, until)
-            write_feed(changes, stream, format, span_of(store, since, until), removals)
+        """Write the changes that `changes` lists.
+
+        Args:
+            stream: Where to write.
+            format: "jsonl", "nt", or "patch" for RDF Patch.
+            since: As in `changes`.
+            until: As in `changes`.
+            removals: Where to write removed links as N-Triples.
+
+        Returns:
+            The number of changes.
+
+        Raises:
+            ConfigError: The format is unknown, or cannot hold removals.
+            StateError: There is no such version.
+        """
+        with self._read() as session:
+            session.check_started()
+            # In one session, so that the changes and the names of the versions belong together
+            # also while another process writes.
+            changes = list_link_changes(session, since, until)
+            versions = name_version_range(session, since, until)
+            write_change_feed(changes, stream, format, versions, removals)
             return len(changes)
 
-    def export(
-        self,
-        stream: IO[bytes],
-        format: str = "tsv",
-        style: Style | None = None,
-        *,
-        min_score: float | None = None,
-        min_confidence: float | None = None,
-        target_precision: float | None = None,
-        at: int | None = None,
-        found_only: bool = False,
-    ) -> int:
-        """Write the links that `links` would give, in any format, and say how many there are."""
-        selection = Selection(min_score, min_confidence, target_precision)
-        with Store.open(self.state, write=False) as store:
-            _refuse_unbegun(store, self.state)
-            links = selected(store, selection, at)
-            if found_only:
-                links = [link for link in links if link.origin != "given"]
-            write_export(store, links, stream, format, style or Style(), at, found_only=found_only)
-            return len(links)
+    def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
+        """Compare the found links with gold links.
 
+        Entities of given links are left out, in the links as well as in the gold links.
 
-def settled(config: Config) -> Config:
-    """The configuration with the rule that suits its method, where it leaves that open.
+        Args:
+            gold: A file, or pairs of names.
+            at: The version; the last one if None.
 
-    >>> settled(Config(method="contea")).rule
-    'strict'
-    """
-    if config.rule == "auto":
-        return replace(config, rule=entry_of(config.method).rule)
-    if config.rule not in RULES:
-        raise ConfigError(f"unknown rule {config.rule!r}; there are: auto, {', '.join(RULES)}")
-    return config
+        Returns:
+            Precision, recall, F1 and, for calibrated methods, the calibration error.
 
+        Raises:
+            InputError: The file is not as expected.
+            StateError: There is no such version.
+        """
+        pairs = read_pairs(gold)
+        with self._read() as session:
+            links, calibrated = select_links(session, Selection(), at), is_calibrated(session)
+        # The method did not find given links, and may not link their entities otherwise: counted
+        # in, they would raise the scores, and gold links of their entities would lower them.
+        given = [link for link in links if link.origin == "given"]
+        lefts, rights = {link.left for link in given}, {link.right for link in given}
+        found = {(link.left, link.right): link.score for link in links if link.origin == "found"}
+        expected = {pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights}
+        scores = score_links(found, expected)
+        # Other scores are no probabilities, so there is no calibration to measure.
+        if not calibrated:
+            return scores
+        error = calibration_error(list(found.values()), [pair in expected for pair in found])
+        return replace(scores, calibration_error=error)
 
-def _refuse_unbegun(store: Store, state: Path) -> None:
-    """Where not even the first version was made, there is nothing to go on from."""
-    if store.last_version() is None:
-        raise StateError(f"{state} was broken off before it began: run `init` again")
+    def _decide(self, change: ChangeSet) -> UpdateResult:
+        with self._write() as session:
+            return apply_decisions(session, change)
 
+    def _read(self) -> AlignmentSession:
+        # A session for each call: no file stays open between calls, and a writer holds its lock no
+        # longer than it needs to.
+        return AlignmentSession.open(self.state)
 
-def _refuse_unfinished(store: Store, state: Path) -> None:
-    """A person's word comes after what was begun before it."""
-    _refuse_unbegun(store, state)
-    if store.pending() is not None:
-        raise StateError(f"{state} has an update that was broken off: run `update` first")
-
-
-def _refuse_seedless(method: str) -> None:
-    if entry_of(method).needs_seeds:
-        raise ConfigError(f"method {method!r} needs trusted links to start from: give --seeds")
-
-
-def _nothing_new(absent: int) -> str:
-    if absent:
-        return f"nothing to do: of what is to be removed, {absent} rows are not there"
-    return "nothing new: all of it is known already"
-
-
-def _applied(version: int, effect: bool) -> str:
-    told = f"this delta was applied as version {version}"
-    if not effect:
-        return told
-    return f"{told}; part of it was taken back since then: --again applies it once more"
-
-
-def _begin(state: Path, config: Config, delta: Delta) -> Store:
-    """A new state with the delta in its journal, or one whose beginning was broken off."""
-    if not Store.exists(state):
-        settings = {"config": config.to_toml(), "made_by": installed("everalign")}
-        store = Store.create(state, settings)
-    else:
-        store = Store.open(state, write=True)
-    try:
-        pending = store.pending()
-        if store.last_version() is not None:
-            raise StateError(f"{state} is an alignment already: use `update` to change it")
-        if config_of(store) != config or (pending and pending.digest != delta.digest):
-            raise StateError(
-                f"{state} was begun with other input or settings and broken off: "
-                "finish it with `update`, or delete it"
-            )
-        if pending is None:
-            store.journal(delta)
-    except BaseException:
-        store.close()
-        raise
-    return store
-
-
-def _outcome(store: Store, first: int, message: str = "") -> Outcome:
-    return Outcome(tuple(_reports(store)[first:]), message)
-
-
-def _reports(store: Store) -> list[Report]:
-    return [
-        Report(version.number, version.made_at, **_known_facts(version.info))
-        for version in store.versions()
-    ]
-
-
-def _known_facts(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What this EverAlign knows of the facts that some EverAlign has written down."""
-    known = {entry.name for entry in fields(Report)}
-    # JSON has lists only, and a report is made of values that cannot change.
-    return {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in info.items()
-        if name in known
-    }
+    def _write(self) -> AlignmentSession:
+        return AlignmentSession.open(self.state, write=True)

@@ -2,7 +2,7 @@
 
 method = "contea"
 seed = 0
-rule = "auto"
+merge_rule = "auto"
 names_from_iris = true
 
 [settings]
@@ -26,26 +26,41 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Config:
-    """What one alignment is made with; it is kept in its state directory.
+    """The configuration of an alignment; it is stored in the state directory.
 
-    `method` is a registered method and `settings` are those that differ from its defaults;
-    `rule` says how found links and links in force become one set ("auto": as suits the method);
-    every random choice comes from `seed`. With `names_from_iris`, the readable part of an IRI is a
-    literal of its entity, for methods that read literals.
+    Args:
+        method: Name of a registered method.
+        seed: Random seed.
+        merge_rule: How found links and links in force are merged: "best", "published", "latest",
+            or "auto" for the rule of the method.
+        settings: Settings of the method that differ from its defaults.
+        names_from_iris: Whether the readable part of an IRI counts as a literal of its entity,
+            for methods that read literals.
 
-    >>> Config.parse('seed = 7').seed
-    7
+    Example:
+        >>> Config.parse("seed = 7").seed
+        7
     """
 
     method: str = "evidence"
     seed: int = 0
-    rule: str = "auto"
+    merge_rule: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict)
     names_from_iris: bool = True
 
     @staticmethod
     def read(path: str | Path) -> Config:
-        """The configuration in a TOML file."""
+        """Read a configuration from a TOML file.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The configuration.
+
+        Raises:
+            ConfigError: The file cannot be read, or a setting is unknown or has the wrong type.
+        """
         try:
             return Config.parse(Path(path).read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
@@ -53,42 +68,77 @@ class Config:
 
     @staticmethod
     def parse(text: str, origin: str = "configuration") -> Config:
-        """The configuration in a TOML text."""
+        """Read a configuration from TOML text.
+
+        Args:
+            text: TOML.
+            origin: What errors call the text.
+
+        Returns:
+            The configuration.
+
+        Raises:
+            ConfigError: It is not TOML, or a setting is unknown or has the wrong type.
+        """
         try:
             values = tomllib.loads(text)
+        # `tomllib` recurses into nested arrays, as deep as the text has them.
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{origin}: not valid TOML: {error}") from error
-        return build(Config, values, origin)
+        return build_settings(Config, values, origin)
 
     def to_toml(self) -> str:
-        """The same as text; `parse` reads it back."""
+        """Write the configuration as TOML.
+
+        Returns:
+            Text that `parse` reads back.
+        """
         values = asdict(self)
         settings = values.pop("settings")
-        lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
-        lines += ["", "[settings]", *(f"{name} = {_toml(settings[name])}" for name in settings)]
+        lines = [f"{name} = {_format_toml(value)}" for name, value in values.items()]
+        # TOML reads what follows a table as part of it, so the table comes last.
+        lines += [
+            "",
+            "[settings]",
+            *(f"{name} = {_format_toml(settings[name])}" for name in settings),
+        ]
         return "\n".join(lines) + "\n"
 
 
-def build(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
-    """A settings dataclass from a mapping; unknown names and wrong types are errors.
+def build_settings(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
+    """Build a settings dataclass from a mapping.
 
-    >>> build(Config, {"sede": 1}, "my.toml")
-    Traceback (most recent call last):
-    everalign.errors.ConfigError: my.toml: unknown setting 'sede'; there are: method, names...
+    Args:
+        kind: A dataclass whose fields all have defaults.
+        values: Settings by name.
+        origin: What errors call the mapping.
+
+    Returns:
+        The dataclass.
+
+    Raises:
+        ConfigError: A setting is unknown, has the wrong type, or is negative.
+
+    Example:
+        >>> build_settings(Config, {"sede": 1}, "my.toml")
+        Traceback (most recent call last):
+        everalign.errors.ConfigError: my.toml: unknown setting 'sede'; choose from merge_rule...
     """
     defaults = {entry.name: getattr(kind(), entry.name) for entry in fields(kind)}  # type: ignore[arg-type]
     for name, value in values.items():
         if name not in defaults:
             known = ", ".join(sorted(defaults))
-            raise ConfigError(f"{origin}: unknown setting {name!r}; there are: {known}")
-        _check(name, value, defaults[name], origin)
+            raise ConfigError(f"{origin}: unknown setting {name!r}; choose from {known}")
+        _check_value(name, value, defaults[name], origin)
     return kind(**values)
 
 
-def _check(name: str, value: Any, default: Any, origin: str) -> None:
+def _check_value(name: str, value: Any, default: Any, origin: str) -> None:
     wanted = Mapping if isinstance(default, Mapping) else type(default)
+    # For Python a truth value is an integer; for a setting it is not.
     fits = isinstance(value, wanted) and isinstance(value, bool) == isinstance(default, bool)
     if isinstance(default, float):
+        # People write 1 where 1.0 is meant.
         fits = isinstance(value, int | float) and not isinstance(value, bool)
     if not fits:
         word = "a table" if wanted is Mapping else f"of type {wanted.__name__}"
@@ -97,6 +147,6 @@ def _check(name: str, value: Any, default: Any, origin: str) -> None:
         raise ConfigError(f"{origin}: {name!r} must be a number from 0 on, not {value!r}")
 
 
-def _toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     # The scalars that settings have are written alike in TOML and JSON, but for one character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,12 +1,12 @@
 """Every error that EverAlign raises on purpose.
 
     EverAlignError
-    ├── InputError            a file, or what is written in it, is not as expected
-    │   └── SeedError         trusted links that contradict the graphs or each other
+    ├── InputError            a file, or a line in it, is not as expected
+    │   └── SeedError         trusted links or decisions that contradict the graphs or each other
     ├── ConfigError           a setting that does not exist or cannot have this value
     └── StateError            the state directory cannot be used as asked
         ├── StateLockedError  another process is working on it
-        ├── StateFormatError  it was written by a newer version of EverAlign
+        ├── StateFormatError  it was written by another version of EverAlign
         └── StateDamagedError a file in it is missing or has changed
 
 Each message is one line that a user can act on. The command line prints it and ends with
@@ -19,28 +19,36 @@ from pathlib import Path
 
 
 class EverAlignError(Exception):
-    """A mistake that the user can mend; its message is one clear line."""
+    """An error that the user can fix; its message is one line."""
 
 
 class InputError(EverAlignError):
-    """A file, or what is written in it, is not as expected.
+    """A file, or a line in it, is not as expected.
 
-    >>> str(InputError("expected 3 columns, found 2", path="left.tsv", line=7))
-    'left.tsv, line 7: expected 3 columns, found 2'
+    Args:
+        problem: What is wrong.
+        path: The file, if there is one.
+        line: The line, from 1.
+
+    Example:
+        >>> str(InputError("expected 3 columns, found 2", path="left.tsv", line=7))
+        'left.tsv:7: expected 3 columns, found 2'
     """
 
     def __init__(
         self, problem: str, *, path: str | Path | None = None, line: int | None = None
     ) -> None:
+        # Kept apart from the message, for callers that list problems or know the file and line
+        # better.
         self.problem = problem
         self.path = None if path is None else str(path)
         self.line = line
-        place = "" if path is None else f"{path}, line {line}: " if line else f"{path}: "
+        place = "" if path is None else f"{path}:{line}: " if line else f"{path}: "
         super().__init__(place + problem)
 
 
 class SeedError(InputError):
-    """Trusted links that contradict the graphs or each other."""
+    """Trusted links or decisions contradict the graphs or each other."""
 
 
 class ConfigError(EverAlignError):
@@ -56,7 +64,7 @@ class StateLockedError(StateError):
 
 
 class StateFormatError(StateError):
-    """The state directory was written by a newer version of EverAlign."""
+    """The state directory was written by another version of EverAlign."""
 
 
 class StateDamagedError(StateError):

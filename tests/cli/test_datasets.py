@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.datasets.wheels import write_wheels
+from tests.benchmark.dataset_builder.wheels import write_wheels
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -20,13 +20,12 @@ def options(tmp_path: Path) -> list[object]:
     return [*graphs, "--base-left", sources.base_left, "--base-right", sources.base_right]
 
 
-def test_from_large_graphs_to_scores(
-    everalign_toy: Run, options: list[object], tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_build_count_and_run(everalign_toy: Run, options: list[object], tmp_path: Path) -> None:
     made = everalign_toy("datasets", "build", "wheels", *options, "--snapshots", 3)
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
-    assert made.stdout.endswith("wheels: 3 snapshots; try: everalign bench wheels\n")
+    assert made.stdout.endswith("Wrote 3 snapshots to wheels. Next: everalign bench wheels\n")
     counted = everalign_toy("datasets", "stats", "wheels")
     assert counted.stdout in made.stdout
     rows = json.loads(everalign_toy("datasets", "stats", "wheels", "--json").stdout)
@@ -38,18 +37,19 @@ def test_from_large_graphs_to_scores(
     assert [record["gold"] for record in result["snapshots"]] == [row["test"] for row in rows]
 
 
-def test_what_is_left_out_is_said(everalign: Run, options: list[object], tmp_path: Path) -> None:
+def test_skipped_links_are_reported(everalign: Run, options: list[object], tmp_path: Path) -> None:
     with (tmp_path / "links").open("a") as file:
         file.write("nobody\tr-hub0\n")
     made = everalign("datasets", "build", "wheels", *options)
-    assert made.stdout.startswith("note: 1 links with an entity that no triple has were left out")
+    assert made.stdout.startswith("note: 1 link skipped: entity without triples\n")
 
 
-def test_mistakes_are_one_line(everalign: Run, options: list[object], tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_errors_are_one_line(everalign: Run, options: list[object], tmp_path: Path) -> None:
     for arguments, words in (
         (["build", "x", *options[:4]], "--links"),
-        (["build", "x", *options, "--growth", "-1"], "growth must be a number above 0"),
-        (["build", "x", *options[:-2]], "the first snapshot needs a file for either side"),
+        (["build", "x", *options, "--growth", "-1"], "growth must be greater than 0"),
+        (["build", "x", *options[:-2]], "snapshot 0 must be given for both graphs or for neither"),
         (["build", ".", *options], "is not empty"),
         (["stats", "nowhere"], "nowhere: is not a directory"),
     ):

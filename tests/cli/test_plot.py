@@ -19,6 +19,8 @@ from everalign.cli.main import main
 main()
 """
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def result(everalign_toy: Run, dataset: Path, tmp_path: Path) -> Path:
@@ -30,20 +32,20 @@ def result(everalign_toy: Run, dataset: Path, tmp_path: Path) -> Path:
 
 def test_a_benchmark_is_drawn(everalign: Run, result: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    for what in ("f1", "growth", "time"):
-        run = everalign("plot", result, "--what", what, "--out", f"{what}.svg")
+    for metric in ("f1", "growth", "time"):
+        run = everalign("plot", result, "--metric", metric, "--output", f"{metric}.svg")
         assert run.returncode == 0, run.stderr
-        assert run.stdout == f"{what}.svg: {what} of 1 run\n"
+        assert run.stdout == f"Wrote {metric}.svg ({metric} of 1 run).\n"
         name = json.loads(result.read_text())["dataset"]
-        assert f"toy, {name}" in (tmp_path / f"{what}.svg").read_text(encoding="utf-8")
+        assert f"toy, {name}" in (tmp_path / f"{metric}.svg").read_text(encoding="utf-8")
 
 
-def test_mistakes_are_one_line(everalign: Run, result: Path, tmp_path: Path) -> None:
+def test_errors_are_one_line(everalign: Run, result: Path, tmp_path: Path) -> None:
     for arguments, words in (
-        (["nowhere.json", "--out", "x.svg"], "nowhere.json: does not exist"),
-        ([result, "--out", "x.pdf"], ".svg or .png"),
-        ([tmp_path, "--out", "x.svg"], "not an EverAlign state directory"),
-        (["--out", "x.svg"], "RUNS"),
+        (["nowhere.json", "--output", "x.svg"], "nowhere.json: does not exist"),
+        ([result, "--output", "x.pdf"], ".svg or .png"),
+        ([tmp_path, "--output", "x.svg"], "not an EverAlign state directory"),
+        (["--output", "x.svg"], "RUNS"),
     ):
         run = everalign("plot", *arguments)
         assert run.returncode == 2
@@ -53,6 +55,6 @@ def test_mistakes_are_one_line(everalign: Run, result: Path, tmp_path: Path) -> 
 
 
 def test_without_matplotlib_the_extra_is_named(result: Path, tmp_path: Path) -> None:
-    run = runner(tmp_path, "-c", WITHOUT_MATPLOTLIB)("plot", result, "--out", "f1.svg")
+    run = runner(tmp_path, "-c", WITHOUT_MATPLOTLIB)("plot", result, "--output", "f1.svg")
     assert run.returncode == 2
     assert run.stderr == ("everalign: figures need matplotlib: pip install 'everalign[plots]'\n")

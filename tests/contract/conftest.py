@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from everalign.config import Config
-from everalign.methods import all_methods, entry_of
+from everalign.methods import get_method_entry, list_methods
 
 QUICK_CONTEA = {"dim": 8, "proxies": 4, "negatives": 64, "max_epochs": 4, "update_max_epochs": 2}
 QUICK_BASELINE = {"dim": 8, "max_epochs": 4, "validate_every": 2}
@@ -27,8 +27,8 @@ QUICK = {
 }
 
 
-@pytest.fixture(scope="module", params=all_methods())
+@pytest.fixture(scope="module", params=list_methods())
 def config(request: pytest.FixtureRequest) -> Config:
-    if entry_of(request.param).extra == "neural":
+    if get_method_entry(request.param).extra == "neural":
         pytest.importorskip("torch")
     return Config(method=request.param, settings=QUICK.get(request.param, {}))

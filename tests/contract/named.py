@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from tests.methods.evidence.samples import Pair
 
-from everalign.graph import Values
-from everalign.methods import Problem
+from everalign.graph import AttributeTriples
+from everalign.methods import AlignmentTask
 
 SYLLABLES = ("ka", "lo", "mi", "ter", "sun", "bra", "vel", "dor", "ni", "gha", "pus", "rem")
 
@@ -22,21 +22,22 @@ def name_of(number: int) -> str:
     return word.capitalize()
 
 
-def with_names(problem: Problem, gold: list[Pair]) -> Problem:
+def with_names(problem: AlignmentTask, gold: list[Pair]) -> AlignmentTask:
     """The problem with a name for each entity; those of gold links differ in their endings."""
     right_of = dict(gold)
     left_of = {right: left for left, right in gold}
     left = [
-        f"{name_of(at)}{'a' if at in right_of else 'u'}" for at in range(problem.left.entities)
+        f"{name_of(at)}{'a' if at in right_of else 'u'}" for at in range(problem.left.entity_count)
     ]
     right = [
         f"{name_of(left_of[at])}o" if at in left_of else f"X{name_of(at)}"
-        for at in range(problem.right.entities)
+        for at in range(problem.right.entity_count)
     ]
-    return replace(problem, left_values=_names(left), right_values=_names(right))
+    return replace(problem, left_attributes=labels(*left), right_attributes=labels(*right))
 
 
-def _names(names: list[str]) -> Values:
+def labels(*names: str) -> AttributeTriples:
+    """A label for each of the first entities."""
     ids = np.arange(len(names), dtype=np.int32)
     rows = np.stack([ids, np.zeros_like(ids), ids], axis=1)
-    return Values(rows, ["label"], [f'"{name}"' for name in names])
+    return AttributeTriples(rows, ["label"], [f'"{name}"' for name in names])

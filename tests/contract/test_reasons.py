@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tests.methods.evidence.samples import found, sampled
 
+from everalign._progress import no_progress
+from everalign.benchmark.synthetic import SampleConfig
 from everalign.config import Config
-from everalign.matching import Candidates
-from everalign.methods import Consideration, Explaining, Problem, make_method
-from everalign.progress import silent
-from everalign.sample import SampleConfig
+from everalign.matching import CandidatePairs
+from everalign.methods import AlignmentTask, CandidateEvidence, ExplainableMethod, create_method
 
 # Vectors, which are no pieces of evidence, can be all that speaks for a pair of theirs.
 ON_VECTORS_ALONE = {"combined"}
@@ -22,24 +22,24 @@ ON_VECTORS_ALONE = {"combined"}
 class Explained:
     """A method that can give reasons, what it was given last, and what it found."""
 
-    method: Explaining
-    problem: Problem
-    links: Candidates
+    method: ExplainableMethod
+    problem: AlignmentTask
+    links: CandidatePairs
 
 
 @pytest.fixture(scope="module")
 def explained(config: Config) -> Explained:
     """After a fit and an update."""
-    method = make_method(config)
-    if not isinstance(method, Explaining):
+    method = create_method(config)
+    if not isinstance(method, ExplainableMethod):
         pytest.skip("gives no reasons")
     first, second = sampled(SampleConfig(triples=1500, snapshots=2)).problems
-    method.fit(first, silent)
-    method.update(replace(second, links=found(method, first)), silent)
+    method.fit(first, no_progress)
+    method.update(replace(second, previous_links=found(method, first)), no_progress)
     return Explained(method, second, found(method, second))
 
 
-def check(pair: Consideration) -> None:
+def check(pair: CandidateEvidence) -> None:
     """Its support is what its pieces weigh, and they come heaviest first."""
     weights = [piece.weight for piece in pair.pieces]
     assert weights == sorted(weights, reverse=True)
@@ -47,6 +47,7 @@ def check(pair: Consideration) -> None:
     assert np.isfinite(pair.support)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_every_link_is_explained(config: Config, explained: Explained, side: str) -> None:
     links = explained.links
@@ -68,8 +69,8 @@ def test_relations_are_listed_best_first(explained: Explained) -> None:
     problem = explained.problem
     matches = explained.method.relations(problem)
     assert len(matches) > 0
-    assert {match.left for match in matches} <= set(range(problem.left.relations))
-    assert {match.right for match in matches} <= set(range(problem.right.relations))
+    assert {match.left for match in matches} <= set(range(problem.left.relation_count))
+    assert {match.right for match in matches} <= set(range(problem.right.relation_count))
     for match in matches:
         assert 0 <= match.left_in_right <= 1
         assert 0 <= match.right_in_left <= 1

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.docs.test_docs import DOCS, ROOT, blocks
+from tests.docs.pages import DOCS, ROOT, blocks
 
 PAGE = DOCS / "concepts" / "add-a-method.md"
 NAME = "shared-neighbours"
@@ -50,6 +50,7 @@ def run(packages: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_it(installed: Path, tmp_path: Path) -> None:
     listed = run(installed, "everalign", "methods", "--json", cwd=tmp_path)
     assert NAME in [method["name"] for method in json.loads(listed.stdout)]
@@ -57,6 +58,7 @@ def test_the_command_line_knows_it(installed: Path, tmp_path: Path) -> None:
     assert demo.returncode == 0, demo.stderr
 
 
+@pytest.mark.slow
 def test_the_contract_tests_run_over_it_and_pass(installed: Path) -> None:
     tests = run(
         installed, "pytest", "tests/contract", "-k", NAME, "-p", "no:cacheprovider", cwd=ROOT
@@ -65,6 +67,7 @@ def test_the_contract_tests_run_over_it_and_pass(installed: Path) -> None:
     assert " passed" in tests.stdout
 
 
+@pytest.mark.slow
 def test_a_broken_package_stops_nobody_who_uses_another(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "broken-1.dist-info").mkdir()
     (tmp_path / "broken-1.dist-info" / "METADATA").write_text("Name: broken\nVersion: 1\n")

@@ -14,81 +14,61 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.docs.pages import (
+    DOCS,
+    PAGES,
+    ROOT,
+    SHELL,
+    all_blocks,
+    anchors,
+    blocks,
+    is_generated,
+    link_targets,
+    name_of,
+    prose,
+    shell_commands,
+    split_block,
+    split_line,
+)
 
+from everalign.cli.logs import hide_logs
 from everalign.cli.main import everalign
-from everalign.config import Config, build
-from everalign.ledger import RULES
+from everalign.config import Config, build_settings
 from everalign.methods.contea import ContEASettings
 from everalign.methods.evidence import EvidenceSettings
-from everalign.methods.evidence.features import NAMES
+from everalign.methods.evidence.features import FEATURES, VECTORS, Feature
+from everalign.state.ledger import MERGE_RULES
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "everalign"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-ROOMS = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
-PAGE_OF_ROOM = {
-    "rdf": "reading",
-    "linkfiles": "output",
-    "store": "state",
+PACKAGES = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
+# Where the page of a package is not called like the package.
+PAGE_OF_PACKAGE = {
+    "benchmark": "evaluation",
     "cli": "command-line",
+    "io": "reading",
+    "links": "output",
+    "names": "naming",
+    "synthetic": "sample",
 }
 SETTINGS = {"evidence": EvidenceSettings, "contea": ContEASettings}
-
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 INLINE_COMMAND = re.compile(r"`(everalign [^`]+)`")
-SHELL = ("sh", "bash", "shell", "console")
-Command = list[str]
-
-
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
+INLINE_TARGET = re.compile(r"`make ([\w-]+)`")
+TARGET = re.compile(r"^([\w-]+):", re.MULTILINE)
+# "`name` in [file.py](path)"
+DEFINED_IN = re.compile(r"`([\w.]+)` in \[[^\]]+\]\(([^)]+\.py)\)")
+# Terms that the glossary has replaced; decisions and the changelog may name them.
+REPLACED_TERMS = re.compile(
+    r"\b(judges?|lore|verdicts?|beliefs?|believed|pins|pinned|bereft|lessons?|rooms?|house"
+    r"|meetings|happenings?|occasions?|situations?|spoken)\b",
+    re.IGNORECASE,
+)
+HISTORY = {DOCS / "decisions", ROOT / "CHANGELOG.md"}
+MAKE_TARGETS = set(TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 
-def blocks(page: Path, *languages: str) -> list[str]:
-    """The code blocks of a page in one of these languages."""
-    found = FENCE.findall(page.read_text(encoding="utf-8"))
-    return [code for language, code in found if language in languages]
-
-
-def prose(page: Path) -> str:
-    return FENCE.sub("", page.read_text(encoding="utf-8"))
-
-
-def anchors(page: Path) -> set[str]:
-    headings = HEADING.findall(prose(page))
-    return {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
-
-
-def shell_commands(page: Path) -> Iterator[Command]:
-    """Every command of the page's shell blocks, without comments, pipes and redirections."""
-    for block in blocks(page, *SHELL):
-        for line in block.replace("\\\n", " ").splitlines():
-            yield from split_line(line.removeprefix("$ "))
-
-
-def split_line(line: str) -> Iterator[Command]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    words: Command = []
-    for word in lexer:
-        if word in ("|", "&&", "||", ";"):
-            yield words
-            words = []
-        elif word in (">", ">>"):
-            next(lexer)
-        else:
-            words.append(word)
-    if words:
-        yield words
-
-
-def parse(arguments: Command) -> None:
+def parse(arguments: list[str]) -> None:
     """Let click take the arguments apart, as it would before it runs the command."""
     with suppress(click.exceptions.Exit):  # --help and --version end here
         context = everalign.make_context("everalign", list(arguments))
@@ -99,32 +79,44 @@ def parse(arguments: Command) -> None:
             assert found is not None
             command = found
             context = command.make_context(name, list(rest), parent=context)
+    hide_logs()  # --verbose shows them as soon as it is parsed
 
 
 @each_page
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in LINK.findall(prose(page)):
+    """Generated anchors are checked where they are made, by the build of the site."""
+    for target in link_targets(page):
         if target.startswith(("http://", "https://")):
             continue
         file, _, anchor = target.partition("#")
         there = (page.parent / file).resolve() if file else page
         assert there.is_relative_to(ROOT), target
         assert there.exists(), target
-        if anchor:
+        if anchor and not is_generated(there):
             assert anchor in anchors(there), target
 
 
-def test_every_page_is_in_the_index() -> None:
-    index = DOCS / "README.md"
-    listed = {(DOCS / target).resolve() for target in LINK.findall(prose(index))}
-    assert set(DOCS.rglob("*.md")) - {index} <= listed
+def test_every_decision_is_listed() -> None:
+    index = DOCS / "decisions" / "README.md"
+    listed = {index.parent / target for target in link_targets(index)}
+    assert set(index.parent.glob("*.md")) - {index} == listed
 
 
 @each_page
-def test_commands_in_shell_blocks_parse(page: Path) -> None:
+def test_commands_in_shell_blocks_exist(page: Path) -> None:
+    """The command line parses them; targets of make and scripts are there."""
     for program, *arguments in shell_commands(page):
         if Path(program).name == "everalign":
             parse(arguments)
+        elif program == "make":
+            assert {word for word in arguments if "=" not in word} <= MAKE_TARGETS
+        elif program == "python" and not arguments[0].startswith("-"):
+            assert (ROOT / arguments[0]).is_file(), arguments[0]
+
+
+@each_page
+def test_targets_of_make_in_the_text_exist(page: Path) -> None:
+    assert set(INLINE_TARGET.findall(prose(page))) <= MAKE_TARGETS
 
 
 @each_page
@@ -143,18 +135,37 @@ def test_commands_in_the_text_exist(page: Path) -> None:
         assert options <= known | {"-h", "--help"}, text
 
 
-def test_every_command_is_shown() -> None:
-    page = DOCS / "concepts" / "command-line.md"
-    shown = {words[1] for words in shell_commands(page) if words[0] == "everalign"}
-    assert shown >= set(everalign.commands)
+def commands_of(group: click.Group) -> Iterator[click.Command]:
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            yield from commands_of(command)
+        else:
+            yield command
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in sorted(DOCS.rglob("*.md")) if blocks(page, "python")], ids=name_of
-)
+@pytest.mark.parametrize("command", list(commands_of(everalign)), ids=lambda command: command.name)
+def test_every_command_has_examples_that_parse(command: click.Command) -> None:
+    """They are in the help and, from there, in the command reference."""
+    _, _, examples = (command.epilog or "").partition("Examples:\n")
+    found = list(split_block(examples))
+    assert found
+    for program, *arguments in found:
+        if program == "everalign":
+            parse(arguments)
+
+
+def program_of(page: Path) -> str:
+    """The Python blocks of a page that run, as one program."""
+    return "\n".join(
+        block.code for block in all_blocks(page) if block.language == "python" and block.runs
+    )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if program_of(page)], ids=name_of)
+@pytest.mark.slow
 def test_python_blocks_run_and_print_what_they_say(page: Path, tmp_path: Path) -> None:
     """The blocks of a page are one program; each line it prints stands there as a comment."""
-    code = "\n".join(blocks(page, "python"))
+    code = program_of(page)
     script = tmp_path / "page.py"
     script.write_text(code, encoding="utf-8")
     run = subprocess.run(
@@ -176,8 +187,8 @@ def test_toml_blocks_are_configurations(page: Path) -> None:
         if block.startswith("[project]"):  # what a package says of itself
             continue
         config = Config.parse(block)
-        assert config.rule in ("auto", *RULES)
-        build(SETTINGS[config.method], config.settings, name_of(page))
+        assert config.merge_rule in ("auto", *MERGE_RULES)
+        build_settings(SETTINGS[config.method], config.settings, name_of(page))
 
 
 @pytest.mark.parametrize(
@@ -189,17 +200,45 @@ def test_every_setting_is_shown_with_its_default(page: str, method: str) -> None
     assert tomllib.loads(full) == asdict(Config(method=method, settings=defaults))
 
 
-def test_every_feature_of_the_judge_is_explained() -> None:
-    page = prose(DOCS / "concepts" / "evidence.md")
-    for name in NAMES:
-        assert f"| {name.partition(',')[0]} | " in page, name
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_every_feature_of_the_classifier_is_documented(feature: Feature) -> None:
+    page = "combined.md" if feature.group == VECTORS else "evidence.md"
+    assert f"| `{feature.name}` | {feature.meaning} |" in prose(DOCS / "concepts" / page)
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
-def test_every_room_has_a_page(room: Path) -> None:
-    page = DOCS / "concepts" / f"{PAGE_OF_ROOM.get(room.name, room.name)}.md"
-    dotted = ".".join(["everalign", *room.relative_to(SOURCE).parts])
-    assert f"`{dotted}`" in prose(page)
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_every_package_has_a_page_and_is_on_the_map(package: Path) -> None:
+    page = DOCS / "concepts" / f"{PAGE_OF_PACKAGE.get(package.name, package.name)}.md"
+    parts = package.relative_to(SOURCE).parts
+    assert f"`{'.'.join(['everalign', *parts])}`" in prose(page)
+    assert f"| `{'/'.join(parts)}/` |" in prose(DOCS / "architecture.md")
+
+
+def test_every_module_of_the_root_is_on_the_map() -> None:
+    text = prose(DOCS / "architecture.md")
+    modules = {path.name for path in SOURCE.glob("*.py")} - {"__init__.py", "__main__.py"}
+    assert {name for name in modules if f"`{name}`" not in text} == set()
+
+
+@each_page
+def test_names_are_defined_in_the_file_that_is_linked(page: Path) -> None:
+    for name, file in DEFINED_IN.findall(page.read_text(encoding="utf-8")):
+        code = (page.parent / file).read_text(encoding="utf-8")
+        for part in name.split("."):
+            pattern = rf"\b(?:def|class) {part}\b|^{part}\b.* = "
+            assert re.search(pattern, code, re.MULTILINE), f"{name} in {file}"
+
+
+@each_page
+def test_replaced_terms_do_not_come_back(page: Path) -> None:
+    if not HISTORY & {page, page.parent}:
+        assert REPLACED_TERMS.findall(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("command", list(commands_of(everalign)), ids=lambda command: command.name)
+def test_replaced_terms_are_not_in_the_help(command: click.Command) -> None:
+    with click.Context(command) as context:
+        assert REPLACED_TERMS.findall(command.get_help(context)) == []
 
 
 def test_every_dependency_has_its_reason() -> None:

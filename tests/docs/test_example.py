@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.docs.test_docs import DOCS, ROOT, blocks
+from tests.docs.pages import DOCS, ROOT, blocks
 
 from everalign import Aligner, Config
-from everalign.methods.evidence import EvidenceSettings
+from everalign.methods.evidence import EvidenceParameters
 
 PAGE = DOCS / "concepts" / "evidence.md"
-S = EvidenceSettings()
-SETTINGS = {"plain_rounds": 4}
+CONFIG = EvidenceParameters()
+SETTINGS = {"max_propagation_rounds": 4}
 PLACES = {"Bergen": "Bergae", "Sweden": "Suecia", "Stockholm": "Holmia"}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -40,10 +40,11 @@ def inverse(d: Relation) -> Relation:
     return d[0], not d[1]
 
 
-def pinned(graph: list[Edge], edge: Edge) -> float:
+def inverse_functionality(graph: list[Edge], edge: Edge) -> float:
     _, d, y = edge
     back = [one for one, relation, _ in graph if relation == inverse(d)]
-    return (1 - S.local) * len(set(back)) / len(back) + S.local / back.count(y)
+    local = CONFIG.local_functionality_weight
+    return (1 - local) * len(set(back)) / len(back) + local / back.count(y)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Example:
     right: list[Edge]
     matches: Matches
 
-    def seen(self, d: Relation, d2: Relation) -> float:
+    def cooccurrences(self, d: Relation, d2: Relation) -> float:
         return sum(
             p * self.matches.get((y, y2), 0)
             for (x, x2), p in self.matches.items()
@@ -62,15 +63,17 @@ class Example:
             for y2 in self.neighbours(self.right, x2, d2)
         )
 
-    def could(self, side: int, d: Relation) -> float:
+    def comparable(self, side: int, d: Relation) -> float:
         best = {pair[side]: p for pair, p in self.matches.items()}
         graph = (self.left, self.right)[side]
         return sum(best.get(x, 0) * best.get(y, 0) for x, e, y in graph if e == d)
 
     def inclusion(self, d: Relation, d2: Relation) -> tuple[float, float]:
         """P(d ⊆ d′) and P(d′ ⊆ d)."""
-        above = self.seen(d, d2) + S.prior * S.doubt
-        return above / (self.could(0, d) + S.doubt), above / (self.could(1, d2) + S.doubt)
+        strength = CONFIG.inclusion_prior_strength
+        above = self.cooccurrences(d, d2) + CONFIG.inclusion_prior * strength
+        left, right = self.comparable(0, d), self.comparable(1, d2)
+        return above / (left + strength), above / (right + strength)
 
     def weights(self, x: str, x2: str) -> dict[tuple[Relation, Relation], float]:
         """The pieces of evidence for a pair; no two of them have the same relations here."""
@@ -79,8 +82,8 @@ class Example:
             for edge2 in (edge for edge in self.right if edge[0] == x2):
                 p = self.matches.get((edge[2], edge2[2]), 0)
                 there, back = self.inclusion(edge[1], edge2[1])
-                of_left = 1 - p * back * pinned(self.left, edge)
-                of_right = 1 - p * there * pinned(self.right, edge2)
+                of_left = 1 - p * back * inverse_functionality(self.left, edge)
+                of_right = 1 - p * there * inverse_functionality(self.right, edge2)
                 if p > 0:
                     pieces[edge[1], edge2[1]] = -math.log(of_left * of_right)
         return pieces
@@ -94,7 +97,7 @@ class Example:
 
         def score(other: str) -> float:
             degree = sum(one == other for one, _, _ in graph)
-            return self.of(x, other, side) * float(degree**-S.discount)
+            return self.of(x, other, side) * float(degree**-CONFIG.degree_discount)
 
         return sorted(others, key=score, reverse=True)
 
@@ -102,7 +105,7 @@ class Example:
         """The support of a pair seen from either side."""
         return self.support(x, other) if side == 0 else self.support(other, x)
 
-    def rival(self, x: str, others: Iterable[str], side: int) -> float:
+    def second_support(self, x: str, others: Iterable[str], side: int) -> float:
         """The support of the second best."""
         return self.of(x, self.ranked(x, others, side)[1], side)
 
@@ -112,34 +115,34 @@ class Example:
 
 
 def rounds(left: list[Triple], right: list[Triple], seeds: list[Pair]) -> list[Example]:
-    """The example under the matches that each plain round starts from, and the last one leaves."""
+    """The example under the matches that each round starts from, and those of the last one."""
     trusted = dict.fromkeys(seeds, 1.0)
     now = Example(edges(left), edges(right), trusted)
     out = [now]
-    for _ in range(SETTINGS["plain_rounds"]):
-        now = Example(now.left, now.right, trusted | believed(now))
+    for _ in range(SETTINGS["max_propagation_rounds"]):
+        now = Example(now.left, now.right, trusted | propagated(now))
         out.append(now)
     return out
 
 
-def believed(example: Example) -> dict[Pair, float]:
-    """What a plain round makes of the pairs that are each other's best."""
+def propagated(example: Example) -> dict[Pair, float]:
+    """The match probabilities of the pairs that are each other's best."""
     found = {}
     for x, x2 in PLACES.items():
         assert example.ranked(x, PLACES.values(), 0)[0] == x2
         assert example.ranked(x2, PLACES, 1)[0] == x
-        found[x, x2] = plain_probability(*supports(example, x, x2))
-    assert min(found.values()) >= S.soft  # or they would be no matches
+        found[x, x2] = match_probability(*supports(example, x, x2))
+    assert min(found.values()) >= CONFIG.min_match_probability  # or they would be no matches
     return found
 
 
 def supports(example: Example, x: str, x2: str) -> tuple[float, float, float]:
-    """Of a pair, of its best rival on the left and on the right."""
-    rivals = example.rival(x, PLACES.values(), 0), example.rival(x2, PLACES, 1)
+    """Of a pair, and of its best competitor on the left and on the right."""
+    rivals = example.second_support(x, PLACES.values(), 0), example.second_support(x2, PLACES, 1)
     return example.support(x, x2), *rivals
 
 
-def plain_probability(s: float, a: float, b: float) -> float:
+def match_probability(s: float, a: float, b: float) -> float:
     return (1 - math.exp(-s)) * s**2 / (s**2 + a**2 + b**2)
 
 
@@ -167,7 +170,7 @@ def aligner(places: dict[str, list[tuple[str, ...]]], tmp_path: Path) -> Aligner
     return Aligner.create(state, files["left"], files["right"], files["seeds"], config=config)
 
 
-def test_confidence_is_half_of_the_plain_probability(
+def test_confidence_is_half_of_the_match_probability(
     aligner: Aligner, worked: list[Example]
 ) -> None:
     last = worked[-1].matches
@@ -181,12 +184,12 @@ def test_explain_shows_every_piece_with_its_weight(
     aligner: Aligner, worked: list[Example]
 ) -> None:
     for left, right in PLACES.items():
-        (account,) = aligner.explain(left).accounts
+        (account,) = aligner.explain(left).sides
         (candidate,) = account.candidates
         assert candidate.support == pytest.approx(worked[-1].support(left, right))
         pieces = {
-            ((p.left_relation, p.left_backwards), (p.right_relation, p.right_backwards)): p.weight
-            for p in candidate.pieces
+            ((p.left_relation, p.left_inverse), (p.right_relation, p.right_inverse)): p.weight
+            for p in candidate.evidence
         }
         assert pieces == pytest.approx(worked[-1].weights(left, right))
 
@@ -195,11 +198,11 @@ def test_relations_shows_the_inclusions(aligner: Aligner, worked: list[Example])
     shown = aligner.relations()
     assert {match.left for match in shown} == {"in", "borders", "twin of"}
     for match in shown:
-        d, d2 = (match.left, False), (match.right, match.backwards)
+        d, d2 = (match.left, False), (match.right, match.inverse)
         assert (match.left_in_right, match.right_in_left) == pytest.approx(
             worked[-1].inclusion(d, d2)
         )
-        assert match.support == pytest.approx(worked[-1].seen(d, d2))
+        assert match.support == pytest.approx(worked[-1].cooccurrences(d, d2))
 
 
 def test_the_page_states_the_numbers_of_every_round(worked: list[Example]) -> None:
@@ -211,11 +214,11 @@ def test_the_page_states_the_numbers_of_every_round(worked: list[Example]) -> No
     assert f"| confidence: half of it | {' | '.join(halves)} |" in text
 
 
-def test_the_page_states_pins_and_inclusions(worked: list[Example]) -> None:
+def test_the_page_states_functionalities_and_inclusions(worked: list[Example]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     first, second = worked[:2]
     for x, name, y in [("Bergen", "in", "Norway"), ("Stockholm", "in", "Sweden")]:
-        value = pinned(first.left, (x, (name, False), y))
+        value = inverse_functionality(first.left, (x, (name, False), y))
         assert any(
             line.startswith(f"| {x} –{name}→ {y} |") and line.endswith(f"| {value:.3f} |")
             for line in text.splitlines()
@@ -238,6 +241,7 @@ def test_the_page_states_supports_of_the_first_round(worked: list[Example]) -> N
         assert f"{rival:.3f}" in text or rival == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["explain places.state Sweden", "relations places.state"])
 def test_the_readme_shows_what_the_commands_print(
     aligner: Aligner, everalign: Run, command: str

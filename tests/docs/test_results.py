@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import tables
-from everalign.paper import SYSTEMS, Cells, Dataset, chosen_systems
-from everalign.paper.published import SNAPSHOTS, published
-from measuring import RESULTS, Row, row_of
+from everalign.benchmark.paper import SYSTEMS, CellGrid, PaperDataset, select_systems
+from everalign.benchmark.paper.systems import SNAPSHOTS, read_published
+from measurement import RESULTS, Row, find_row
 
 EVIDENCE_FLOORS = {
     "ZH-EN": {0: 0.80, 3: 0.58, 5: 0.52},
@@ -23,7 +23,7 @@ each_dataset = pytest.mark.parametrize("dataset", tables.DATASETS)
 
 
 def measured(name: str) -> dict[str, Any]:
-    result = tables.result(name)
+    result = tables.read_result(name)
     assert result is not None, f"benchmarks/results/{name} is not there"
     return result
 
@@ -36,7 +36,7 @@ def snapshots(name: str) -> list[Row]:
 
 
 def row(name: str, **key: Any) -> Row:
-    found = row_of(measured(name)["rows"], key)
+    found = find_row(measured(name)["rows"], key)
     assert found is not None, f"benchmarks/results/{name} has no row {key}"
     return found
 
@@ -44,12 +44,12 @@ def row(name: str, **key: Any) -> Row:
 @pytest.mark.parametrize("page", tables.TABLES, ids=lambda page: page.name)
 def test_the_tables_are_made_from_the_results(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert tables.with_tables(page) == text, "run: python benchmarks/tables.py"
+    assert tables.fill_tables(page) == text, "run: python benchmarks/tables.py"
 
 
 @each_dataset
 def test_contea_is_at_least_as_good_as_published(dataset: str) -> None:
-    published = tables.published(dataset, "ContEA")
+    published = tables.read_published_f1(dataset, "ContEA")
     for record in snapshots(f"contea_{dataset}.json"):
         assert record["f1"] > published[record["t"]] - 0.01
         assert record["peak_rss_mb"] < 6000
@@ -87,7 +87,7 @@ def test_the_floors_of_evidence(dataset: str) -> None:
 @each_dataset
 def test_evidence_is_far_better_than_the_published_contea(dataset: str) -> None:
     ours = mean(record["f1"] for record in snapshots(f"evidence_{dataset}.json"))
-    assert ours >= 1.35 * mean(tables.published(dataset, "ContEA").values())
+    assert ours >= 1.35 * mean(tables.read_published_f1(dataset, "ContEA").values())
 
 
 @each_dataset
@@ -174,16 +174,16 @@ WITHIN = 0.03  # of a published F1
 KEPT_UP = ("Dual-AMN", "MEAN+", "LAN+")
 
 
-def runs_of(dataset: str) -> Cells:
-    return Cells(SYSTEMS, [Dataset(dataset, SNAPSHOTS)], RESULTS)
+def runs_of(dataset: str) -> CellGrid:
+    return CellGrid(SYSTEMS, [PaperDataset(dataset, SNAPSHOTS)], RESULTS)
 
 
 def test_every_system_is_near_its_published_numbers_or_above() -> None:
     cells = runs_of("ZH-EN")
     for system in cells.systems:
         later = system.label in KEPT_UP or system.label.startswith("ContEA")
-        records = cells.records(system, cells.datasets[0])
-        for t, quality in published("ZH-EN", system.label).items():
+        records = cells.find_records(system, cells.datasets[0])
+        for t, quality in read_published("ZH-EN", system.label).items():
             if t == 0 or later:
                 assert records[t]["f1"] >= quality.f1 - WITHIN, f"{system.label} at {t}"
 
@@ -198,5 +198,5 @@ def test_all_runs_of_zh_en_are_there_and_fit_into_six_hours_of_two_cores() -> No
 @pytest.mark.parametrize("name", ["dual-amn", "mean+", "contea", "evidence"])
 def test_the_other_datasets_have_the_first_and_the_last_snapshot(dataset: str, name: str) -> None:
     cells = runs_of(dataset)
-    (system,) = chosen_systems(name)
-    assert {0, 5} <= set(cells.records(system, cells.datasets[0]))
+    (system,) = select_systems(name)
+    assert {0, 5} <= set(cells.find_records(system, cells.datasets[0]))

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import DOCS, ROOT, all_blocks, check_output
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
 DATA = ROOT.parent / "shared" / "data" / "dbp15k"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def test_the_tutorial_runs(tmp_path: Path) -> None:
     if not DATA.is_dir():
         pytest.skip("DBP15K is not there: it belongs into ../shared/data/dbp15k")
-    blocks = BLOCK.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
-    commands = [line for kind, block in blocks if kind == "sh" for line in block.splitlines()]
-    (patch,) = [block for kind, block in blocks if kind == "text" and block.startswith("TX")]
+    found = all_blocks(DOCS / "tutorial.md")
+    commands = [
+        line for block in found if block.language == "sh" for line in block.code.splitlines()
+    ]
+    explanation, patch = [block.code for block in found if block.language == "text"]
     (tmp_path / "week-2.rdfp").write_text(patch, encoding="utf-8")
     assert len(commands) == 10
     said = {command: run(command, tmp_path) for command in commands}
     assert float(said[commands[2]].split()[-6]) > 0.95  # recall
+    check_output(explanation, said[commands[3]])
     assert "name in the IRI" in said[commands[3]]
     assert "facts of its entities were removed" not in said[commands[5]]
     links = (tmp_path / "links.sssom.tsv").read_text(encoding="utf-8")

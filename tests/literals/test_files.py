@@ -10,9 +10,10 @@ from tests.literals.graphs import probability, texts
 
 from everalign.errors import InputError
 from everalign.literals import LiteralSettings, match_literals, read_translations
-from everalign.literals.vectors import name_vectors, read_vectors
+from everalign.literals.vectors import compute_name_vectors, read_vectors
 
 
+@pytest.mark.slow
 def test_translations_make_names_alike(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     path.write_text("大学\tUniversity\n\nガンダム\tGundam\n", encoding="utf-8")
@@ -24,9 +25,9 @@ def test_translations_make_names_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("one\ttwo\nthree\n", "line 2: expected left-text TAB right-text, found 1 columns"),
-        ("a\tb\tc\n", "line 1: expected left-text TAB right-text, found 3 columns"),
-        ("a\t\n", "line 1: expected left-text TAB right-text, found an empty text"),
+        ("one\ttwo\nthree\n", ":2: expected left-text TAB right-text, found 1 columns"),
+        ("a\tb\tc\n", ":1: expected left-text TAB right-text, found 3 columns"),
+        ("a\t\n", ":1: expected left-text TAB right-text, found an empty text"),
     ],
 )
 def test_broken_translations_are_told_with_their_line(
@@ -50,7 +51,7 @@ def test_vectors_bring_names_together(tmp_path: Path) -> None:
     two.write_bytes(gzip.compress(b"dog 0 1 0.1\ncat 1 0.1 0\ntree 0 0 1\n"))
     settings = LiteralSettings(left_vectors=str(one), right_vectors=str(two))
     found = match_literals(texts("Chat", "Chien"), texts("Dog", "Cat", "Tree"), settings)
-    assert {(left, right) for left, right, p in found.rows() if p > 0.8} == {(0, 1), (1, 0)}
+    assert {(left, right) for left, right, p in found.to_rows() if p > 0.8} == {(0, 1), (1, 0)}
 
 
 def test_only_the_words_needed_are_kept(tmp_path: Path) -> None:
@@ -58,16 +59,16 @@ def test_only_the_words_needed_are_kept(tmp_path: Path) -> None:
     path.write_text("".join(f"word{n} {n} 1\n" for n in range(100)))
     known, size = read_vectors(path, {"word7", "none"})
     assert (set(known), size) == ({"word7"}, 2)
-    assert name_vectors(["nothing known"], path).tolist() == [[0.0, 0.0]]
+    assert compute_name_vectors(["nothing known"], path).tolist() == [[0.0, 0.0]]
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a 1 2\nb 1\n", "line 2: expected a word and 2 finite numbers, found 1"),
-        ("a 1 2\nb 1 x\n", "line 2: expected a word and numbers"),
-        ("a 1 nan\n", "line 1: expected a word and 2 finite numbers"),
-        ("hello world\n", "line 1: expected a word and numbers"),
+        ("a 1 2\nb 1\n", ":2: expected a word and 2 finite numbers, found 1"),
+        ("a 1 2\nb 1 x\n", ":2: expected a word and numbers"),
+        ("a 1 nan\n", ":1: expected a word and 2 finite numbers"),
+        ("hello world\n", ":1: expected a word and numbers"),
         ("", "holds no word vectors"),
     ],
 )

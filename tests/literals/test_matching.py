@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.literals.graphs import probability, quoted, texts, typed, values
 
 from everalign.errors import ConfigError
-from everalign.graph import Values
-from everalign.literals import Literals, LiteralSettings, match_literals
+from everalign.graph import AttributeTriples
+from everalign.literals import LiteralSettings, ParsedLiterals, match_literals
 
 NAMES = st.lists(st.text("abcdeé -(東京カ", max_size=8), max_size=8, unique=True)
 
@@ -75,27 +75,28 @@ def test_a_megabyte_is_cut() -> None:
 
 def test_literals_without_a_row_are_left_out() -> None:
     both = ['"Ada"', '"Bob"']
-    left = Values(np.array([[0, 0, 1]], dtype=np.int32), ["label"], both)
-    assert match_literals(Literals(left), values(both)).rows() == [(1, 1, 1.0)]
+    left = AttributeTriples(np.array([[0, 0, 1]], dtype=np.int32), ["label"], both)
+    assert match_literals(ParsedLiterals(left), values(both)).to_rows() == [(1, 1, 1.0)]
 
 
 def test_nothing_matches_nothing() -> None:
-    assert match_literals(texts(), texts("Ada")).rows() == []
-    assert match_literals(texts(), texts()).rows() == []
+    assert match_literals(texts(), texts("Ada")).to_rows() == []
+    assert match_literals(texts(), texts()).to_rows() == []
 
 
 def test_settings_are_checked() -> None:
     with pytest.raises(ConfigError, match="left_vectors"):
         LiteralSettings(left_vectors="some.vec")
-    with pytest.raises(ConfigError, match="least"):
-        LiteralSettings(least=0.0)
+    with pytest.raises(ConfigError, match="min_probability"):
+        LiteralSettings(min_probability=0.0)
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=40)
 @given(NAMES, NAMES)
 def test_every_pair_once_in_order_and_likely(left: list[str], right: list[str]) -> None:
     found = match_literals(texts(*left), texts(*right))
-    pairs = [(one, two) for one, two, _ in found.rows()]
+    pairs = [(one, two) for one, two, _ in found.to_rows()]
     assert pairs == sorted(set(pairs))
     assert np.all((found.probability >= 0.05) & (found.probability <= 1))
     listed = dict(zip(pairs, found.probability.tolist(), strict=True))
@@ -104,30 +105,31 @@ def test_every_pair_once_in_order_and_likely(left: list[str], right: list[str]) 
             assert listed[at, right.index(name)] == 1
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=25)
 @given(NAMES, NAMES, st.randoms(use_true_random=False))
 def test_the_order_of_literals_says_nothing(left: list[str], right: list[str], random) -> None:  # type: ignore[no-untyped-def]
     def named(one: list[str], two: list[str]) -> set[tuple[str, str]]:
-        rows = match_literals(texts(*one), texts(*two), LiteralSettings(similar=20)).rows()
+        rows = match_literals(texts(*one), texts(*two), LiteralSettings(neighbours=20)).to_rows()
         return {(one[a], two[b]) for a, b, _ in rows}
 
     other = random.sample(left, len(left)), random.sample(right, len(right))
     assert named(left, right) == named(*other)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(-1e6, 1e6), max_size=8), st.lists(st.floats(-1e6, 1e6), max_size=8))
 def test_numbers_within_the_tolerance_are_found(left: list[float], right: list[float]) -> None:
     one, two = ([typed(repr(number), "double") for number in side] for side in (left, right))
-    found = match_literals(values(one), values(two), LiteralSettings(similar=20))
+    found = match_literals(values(one), values(two), LiteralSettings(neighbours=20))
     expected = {
         (i, j)
         for i, a in enumerate(left)
         for j, b in enumerate(right)
         if a == b or abs(a - b) <= 0.01 * min(abs(a), abs(b))
     }
-    assert expected <= {(i, j) for i, j, _ in found.rows()}
-    for i, j, _ in found.rows():
+    assert expected <= {(i, j) for i, j, _ in found.to_rows()}
+    for i, j, _ in found.to_rows():
         assert abs(left[i] - right[j]) <= 0.0101 * max(abs(left[i]), abs(right[j]))
 
 

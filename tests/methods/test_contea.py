@@ -1,4 +1,4 @@
-"""ContEA over time: what learns, what is frozen, and how new entities start."""
+"""ContEA over time: what is trained, what is frozen, how new entities are initialised."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from everalign.graph import Graph, unite  # noqa: E402
-from everalign.matching import Candidates  # noqa: E402
-from everalign.methods import Problem  # noqa: E402
+from everalign._progress import no_progress  # noqa: E402
+from everalign.graph import Graph, build_union_graph  # noqa: E402
+from everalign.matching import CandidatePairs  # noqa: E402
+from everalign.methods import AlignmentTask  # noqa: E402
 from everalign.methods.contea import ContEASettings  # noqa: E402
 from everalign.methods.contea.method import ContEA  # noqa: E402
-from everalign.methods.neural.growth import inductive_start  # noqa: E402
-from everalign.progress import silent  # noqa: E402
+from everalign.methods.neural.initialisation import initialise_from_neighbours  # noqa: E402
 
 SMALL = ContEASettings(dim=8, proxies=4, negatives=16, max_epochs=6, update_max_epochs=3)
 ENTITIES = 24
@@ -28,22 +28,22 @@ def ring(size: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def first_problem() -> Problem:
-    graph = Graph.of(ring(ENTITIES))
+def first_task() -> AlignmentTask:
+    graph = Graph.from_triples(ring(ENTITIES))
     pairs = np.array([(i, i) for i in range(ENTITIES)], dtype=np.int32)
-    return Problem(graph, graph, seeds=pairs[::2], valid=pairs[1:8:2])
+    return AlignmentTask(graph, graph, seeds=pairs[::2], validation=pairs[1:8:2])
 
 
-def grown(problem: Problem, new: list[tuple[int, int, int]]) -> Problem:
+def grown(task: AlignmentTask, new: list[tuple[int, int, int]]) -> AlignmentTask:
     rows = np.array(new, dtype=np.int32)
     free = np.arange(9, ENTITIES, 2)
     return replace(
-        problem,
-        left=problem.left.grown(rows),
-        right=problem.right.grown(rows),
-        old_left=problem.left.entities,
-        old_right=problem.right.entities,
-        links=Candidates.of(free, free, np.linspace(0.1, 0.9, len(free))),
+        task,
+        left=task.left.with_triples(rows),
+        right=task.right.with_triples(rows),
+        known_left_count=task.left.entity_count,
+        known_right_count=task.right.entity_count,
+        previous_links=CandidatePairs.from_columns(free, free, np.linspace(0.1, 0.9, len(free))),
     )
 
 
@@ -53,29 +53,29 @@ NEW = [(ENTITIES, 0, 0), (2, 1, ENTITIES), (ENTITIES + 1, 0, 4), (ENTITIES + 1, 
 @pytest.fixture
 def fitted() -> ContEA:
     method = ContEA(SMALL, seed=0)
-    method.fit(first_problem(), silent)
+    method.fit(first_task(), no_progress)
     return method
 
 
-def learned(method: ContEA, settings: ContEASettings, problem: Problem) -> ContEA:
-    again = ContEA(settings, seed=0)
-    again.load(method.save())
-    again.update(problem, silent)
-    return again
+def updated(method: ContEA, settings: ContEASettings, task: AlignmentTask) -> ContEA:
+    loaded = ContEA(settings, seed=0)
+    loaded.load(method.save())
+    loaded.update(task, no_progress)
+    return loaded
 
 
-def test_new_entities_learn_and_the_rest_of_the_inner_layer_is_frozen(fitted: ContEA) -> None:
-    problem = grown(first_problem(), NEW)
-    untaught = learned(fitted, replace(SMALL, trusted=0, replay=False), problem).save()
-    # A patience that never ends, and validation that cannot choose the start again.
-    taught = learned(fitted, replace(SMALL, update_learning_rate=0.05), problem)
-    before, after = fitted.save(), taught.save()
+def test_new_entities_are_trained_and_the_inner_layer_is_frozen(fitted: ContEA) -> None:
+    task = grown(first_task(), NEW)
+    initialised = updated(fitted, replace(SMALL, trusted=0, replay=False), task).save()
+    # A patience that never ends, and validation that cannot choose the start loaded.
+    tuned = updated(fitted, replace(SMALL, update_learning_rate=0.05), task)
+    before, after = fitted.save(), tuned.save()
     new_left, new_right = slice(24, 27), slice(51, 54)
     old_right_now, old_right_then = slice(27, 51), slice(24, 48)
 
     for new in (new_left, new_right):
-        moved = np.abs(after["entity"][new] - untaught["entity"][new]).max(axis=1)
-        assert (moved > 1e-4).all(), "each new entity's embedding learns"
+        moved = np.abs(after["entity"][new] - initialised["entity"][new]).max(axis=1)
+        assert (moved > 1e-4).all(), "each new entity's embedding is trained"
     np.testing.assert_array_equal(after["entity"][:24], before["entity"][:24])
     np.testing.assert_array_equal(after["entity"][old_right_now], before["entity"][old_right_then])
     np.testing.assert_array_equal(after["relation"], before["relation"])
@@ -84,28 +84,30 @@ def test_new_entities_learn_and_the_rest_of_the_inner_layer_is_frozen(fitted: Co
     assert np.abs(after["proxy"] - before["proxy"]).max() > 1e-4
 
 
-def test_without_trusted_links_and_replay_nothing_but_the_start_happens(fitted: ContEA) -> None:
-    after = learned(
-        fitted, replace(SMALL, trusted=0, replay=False), grown(first_problem(), NEW)
+def test_without_trusted_links_and_replay_nothing_is_trained(fitted: ContEA) -> None:
+    after = updated(
+        fitted, replace(SMALL, trusted=0, replay=False), grown(first_task(), NEW)
     ).save()
     np.testing.assert_array_equal(after["gate"], fitted.save()["gate"])
 
 
-def test_retraining_starts_from_nothing(fitted: ContEA) -> None:
-    after = learned(fitted, replace(SMALL, retrain=True), grown(first_problem(), NEW)).save()
+def test_retraining_starts_from_scratch(fitted: ContEA) -> None:
+    after = updated(fitted, replace(SMALL, retrain=True), grown(first_task(), NEW)).save()
     assert np.abs(after["entity"][:24] - fitted.save()["entity"][:24]).min() > 0
 
 
-def test_new_entities_start_ring_by_ring_from_the_known_ones() -> None:
-    # 0 and 1 are known; 2 knows both, 3 knows only 2, 4 and 5 know only each other.
-    union = unite(Graph.of([(0, 0, 1), (2, 0, 0), (2, 0, 1), (3, 0, 2), (4, 0, 5)]), Graph.empty())
+def test_new_entities_are_initialised_ring_by_ring() -> None:
+    # 0 and 1 are known; 2 is next to both, 3 only to 2, 4 and 5 only to each other.
+    union = build_union_graph(
+        Graph.from_triples([(0, 0, 1), (2, 0, 0), (2, 0, 1), (3, 0, 2), (4, 0, 5)]), Graph.empty()
+    )
     entity = np.array([[1, 0], [0, 1], [9, 9], [9, 9], [7, 7], [8, 8]], dtype=np.float32)
-    inductive_start(union, entity, np.array([True, True, False, False, False, False]))
+    initialise_from_neighbours(union, entity, np.array([True, True, False, False, False, False]))
     assert entity.tolist() == [[1, 0], [0, 1], [0.5, 0.5], [0.5, 0.5], [7, 7], [8, 8]]
 
 
-def test_a_new_relation_gets_a_place_and_old_ones_keep_theirs(fitted: ContEA) -> None:
-    after = learned(fitted, SMALL, grown(first_problem(), [(0, 2, ENTITIES)])).save()
+def test_known_relations_keep_their_rows_when_one_is_added(fitted: ContEA) -> None:
+    after = updated(fitted, SMALL, grown(first_task(), [(0, 2, ENTITIES)])).save()
     before = fitted.save()
     left_forward, right_forward = slice(0, 2), slice(3, 5)
     left_inverse, right_inverse = slice(6, 8), slice(9, 11)
@@ -116,7 +118,7 @@ def test_a_new_relation_gets_a_place_and_old_ones_keep_theirs(fitted: ContEA) ->
 
 
 def test_part_of_the_seeds_is_held_out_where_no_validation_links_are_given() -> None:
-    problem = replace(first_problem(), valid=np.empty((0, 2), dtype=np.int32))
+    task = replace(first_task(), validation=np.empty((0, 2), dtype=np.int32))
     method = ContEA(SMALL, seed=0)
-    method.fit(problem, silent)
-    assert len(method.candidates(problem, silent)) > 0
+    method.fit(task, no_progress)
+    assert len(method.candidates(task, no_progress)) > 0

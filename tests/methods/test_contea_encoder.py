@@ -1,4 +1,4 @@
-"""The compiled encoder is the plain formulas, values and gradients."""
+"""The compiled encoder and loss give the values and gradients of the plain formulas."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import yardstick  # noqa: E402
-from everalign.graph import Graph, UnionGraph, unite  # noqa: E402
+from everalign.graph import Graph, UnionGraph, build_union_graph  # noqa: E402
 from everalign.methods.neural.encoder import Encoder  # noqa: E402
-from everalign.methods.neural.losses import alignment_loss  # noqa: E402
+from everalign.methods.neural.operators import compute_alignment_loss  # noqa: E402
 
 
 def twin_graphs(seed: int = 0) -> tuple[Graph, Graph]:
@@ -22,19 +22,24 @@ def twin_graphs(seed: int = 0) -> tuple[Graph, Graph]:
         [rng.integers(0, 40, 120), rng.integers(0, 5, 120), rng.integers(0, 40, 120)], 1
     )
     return (
-        Graph.empty().grown(left.astype(np.int32)),
-        Graph.empty().grown(right.astype(np.int32)),
+        Graph.empty().with_triples(left.astype(np.int32)),
+        Graph.empty().with_triples(right.astype(np.int32)),
     )
 
 
 @pytest.fixture
-def both() -> tuple[UnionGraph, Encoder, yardstick.PlainContEA]:
+def encoders() -> tuple[UnionGraph, Encoder, yardstick.PlainContEA]:
     """The same parameters in the product's encoder and in the yardstick."""
     left, right = twin_graphs()
-    union = unite(left, right)
+    union = build_union_graph(left, right)
     generator = torch.Generator().manual_seed(1)
     encoder = Encoder(
-        union.nodes, 2 * union.relations, dim=100, depth=2, proxies=64, generator=generator
+        union.node_count,
+        2 * union.relation_count,
+        dim=100,
+        depth=2,
+        proxies=64,
+        generator=generator,
     )
     plain = yardstick.PlainContEA(left, right)
     with torch.no_grad():
@@ -49,32 +54,32 @@ def both() -> tuple[UnionGraph, Encoder, yardstick.PlainContEA]:
     return union, encoder, plain
 
 
-def test_all_nodes_get_the_vectors_of_the_formulas(
-    both: tuple[UnionGraph, Encoder, yardstick.PlainContEA],
+def test_vectors_of_all_nodes_match_the_formulas(
+    encoders: tuple[UnionGraph, Encoder, yardstick.PlainContEA],
 ) -> None:
-    union, encoder, plain = both
-    found = encoder(union, np.arange(union.nodes, dtype=np.int32))
+    union, encoder, plain = encoders
+    found = encoder(union, np.arange(union.node_count, dtype=np.int32))
     torch.testing.assert_close(found, plain(), rtol=1e-4, atol=1e-5)
 
 
-def test_some_nodes_get_the_same_vectors_as_all(
-    both: tuple[UnionGraph, Encoder, yardstick.PlainContEA],
+def test_vectors_of_some_nodes_match_those_of_all(
+    encoders: tuple[UnionGraph, Encoder, yardstick.PlainContEA],
 ) -> None:
-    union, encoder, plain = both
-    some = np.array([3, 17, 41], dtype=np.int32)
+    union, encoder, plain = encoders
+    nodes = np.array([3, 17, 41], dtype=np.int32)
     torch.testing.assert_close(
-        encoder(union, some), plain()[torch.from_numpy(some)], rtol=1e-4, atol=1e-5
+        encoder(union, nodes), plain()[torch.from_numpy(nodes)], rtol=1e-4, atol=1e-5
     )
 
 
-def test_gradients_are_those_of_autograd(
-    both: tuple[UnionGraph, Encoder, yardstick.PlainContEA],
+def test_gradients_match_autograd(
+    encoders: tuple[UnionGraph, Encoder, yardstick.PlainContEA],
 ) -> None:
-    union, encoder, plain = both
-    some = np.array([0, 5, 6, 33, 50], dtype=np.int32)
-    direction = torch.randn(len(some), encoder.width, generator=torch.Generator().manual_seed(2))
-    (encoder(union, some) * direction).sum().backward()
-    (plain()[torch.from_numpy(some)] * direction).sum().backward()
+    union, encoder, plain = encoders
+    nodes = np.array([0, 5, 6, 33, 50], dtype=np.int32)
+    direction = torch.randn(len(nodes), encoder.width, generator=torch.Generator().manual_seed(2))
+    (encoder(union, nodes) * direction).sum().backward()
+    (plain()[torch.from_numpy(nodes)] * direction).sum().backward()
     attention = torch.stack([v.grad[:, 0] for v in plain.attention]).reshape(2, 2, -1)
     for found, expected in [
         (encoder.entity.grad, plain.entity.grad),
@@ -86,26 +91,26 @@ def test_gradients_are_those_of_autograd(
         torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-5)
 
 
-def test_the_loss_and_its_gradients_are_those_of_the_formula() -> None:
+def test_alignment_loss_and_gradients_match_the_formula() -> None:
     generator = torch.Generator().manual_seed(0)
-    side, other, negatives = (
+    anchors, partners, negatives = (
         torch.randn(rows, 8, generator=generator, requires_grad=True) for rows in (5, 5, 20)
     )
-    own = torch.tensor([[0, 1], [2, 3], [4, 5], [6, 6], [7, 19]])
+    members = torch.tensor([[0, 1], [2, 3], [4, 5], [6, 6], [7, 19]])
 
-    def plain() -> Any:
-        positive = (side - other).square().sum(1, keepdim=True)
+    def compute_plain_loss() -> Any:
+        positive = (anchors - partners).square().sum(1, keepdim=True)
         mask = torch.ones(5, 20)
-        mask[torch.arange(5)[:, None], own] = 0
-        excess = (positive - torch.cdist(side, negatives).square() + 2) * mask
-        spread, mean = torch.std_mean(excess.detach(), dim=1, keepdim=True, correction=0)
-        return torch.logsumexp(30 * (excess - mean) / spread + 10, 1).mean()
+        mask[torch.arange(5)[:, None], members] = 0
+        excess = (positive - torch.cdist(anchors, negatives).square() + 2) * mask
+        deviation, mean = torch.std_mean(excess.detach(), dim=1, keepdim=True, correction=0)
+        return torch.logsumexp(30 * (excess - mean) / deviation + 10, 1).mean()
 
-    found = alignment_loss(side, other, negatives, own)
-    torch.testing.assert_close(found, plain())
-    for mine, theirs in zip(
-        torch.autograd.grad(found, [side, other, negatives]),
-        torch.autograd.grad(plain(), [side, other, negatives]),
+    found = compute_alignment_loss(anchors, partners, negatives, members)
+    torch.testing.assert_close(found, compute_plain_loss())
+    for found_grad, expected_grad in zip(
+        torch.autograd.grad(found, [anchors, partners, negatives]),
+        torch.autograd.grad(compute_plain_loss(), [anchors, partners, negatives]),
         strict=True,
     ):
-        torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(found_grad, expected_grad, rtol=1e-3, atol=1e-4)

@@ -9,29 +9,29 @@ from hypothesis import strategies as st
 from tests.methods.evidence.naive import Case, cases
 from tests.methods.evidence.samples import NO_LINKS, found, grown
 
-from everalign.config import Config
-from everalign.matching import Candidates
-from everalign.methods import Explaining, Problem, make_method
-from everalign.methods.evidence.matches import Both
-from everalign.methods.evidence.relations import align_relations
-from everalign.methods.evidence.settings import EvidenceSettings
-from everalign.methods.evidence.support import SUPPORT, look
-from everalign.progress import silent
+from everalign._progress import no_progress
+from everalign.matching import CandidatePairs
+from everalign.methods import AlignmentTask, ExplainableMethod
+from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.method import Evidence
+from everalign.methods.evidence.neighbourhood import SUPPORT, compare_neighbourhoods
+from everalign.methods.evidence.propagation import GraphPair
+from everalign.methods.evidence.relations import MatchIndex, align_relations
 
 NEWS = st.integers(0, 7)
 DELTAS = st.lists(st.tuples(NEWS, st.integers(0, 3), NEWS), max_size=4)
-SMALL = {"trees": 5, "leaves": 3}
+SMALL = EvidenceParameters(tree_count=5, leaf_count=3)
 
 
-def problem_of(case: Case) -> Problem:
+def problem_of(case: Case) -> AlignmentTask:
     """Half of the matches of the case as seeds, the others to judge by."""
     rows = np.array(list(case.pairs), dtype=np.int32).reshape(-1, 2)
-    return Problem(case.left, case.right, rows[::2], rows[1::2])
+    return AlignmentTask(case.left, case.right, rows[::2], rows[1::2])
 
 
-def check(problem: Problem, candidates: Candidates) -> None:
+def check(problem: AlignmentTask, candidates: CandidatePairs) -> None:
     """One-to-one, between free entities, with probabilities."""
-    left, right = (set(side.tolist()) for side in problem.free())
+    left, right = (set(side.tolist()) for side in problem.unlinked_entities())
     lefts, rights = candidates.left.tolist(), candidates.right.tolist()
     assert len(set(lefts)) == len(lefts) == len(set(rights))
     assert set(lefts) <= left
@@ -40,27 +40,29 @@ def check(problem: Problem, candidates: Candidates) -> None:
     assert np.isfinite(candidates.threshold)
 
 
-@settings(deadline=None, max_examples=60)
+@pytest.mark.slow
+@settings(max_examples=60)
 @given(cases(one_to_one=True), DELTAS, DELTAS)
 def test_a_fit_and_an_update_of_anything(
     case: Case, left: list[tuple[int, int, int]], right: list[tuple[int, int, int]]
 ) -> None:
     first = problem_of(case)
-    method = make_method(Config(method="evidence", settings=SMALL))
-    method.fit(first, silent)
+    method = Evidence(SMALL, seed=0)
+    method.fit(first, no_progress)
     check(first, found(method, first))
     second = grown(first, left, right)
-    method.update(second, silent)
+    method.update(second, no_progress)
     check(second, found(method, second))
 
 
-@settings(deadline=None, max_examples=60)
+@pytest.mark.slow
+@settings(max_examples=60)
 @given(cases(one_to_one=True))
 def test_what_is_found_is_explained(case: Case) -> None:
     problem = problem_of(case)
-    method = make_method(Config(method="evidence", settings=SMALL))
-    method.fit(problem, silent)
-    assert isinstance(method, Explaining)
+    method = Evidence(SMALL, seed=0)
+    method.fit(problem, no_progress)
+    assert isinstance(method, ExplainableMethod)
     candidates = found(method, problem)
     for left, right in candidates.pairs():
         rows = method.explain(problem, left, None)
@@ -69,24 +71,28 @@ def test_what_is_found_is_explained(case: Case) -> None:
         assert pair.support > 0
 
 
-@settings(deadline=None)
+@pytest.mark.slow
 @given(cases())
 def test_support_is_the_same_with_the_sides_swapped(case: Case) -> None:
-    s = EvidenceSettings(doubt=50.0)  # so much that inclusion stays low whatever the matches
-    left, right = case.sides(s)
-    relations = align_relations(left, right, case.matches, s)
-    swapped = align_relations(right, left, Both(*reversed(case.matches)), s)
+    # A strong prior, so that inclusion stays low whatever the matches.
+    config = EvidenceParameters(inclusion_prior_strength=50.0)
+    left, right = case.adjacencies(config)
+    swapped_matches = MatchIndex(*reversed(case.matches))
+    relations = align_relations(left, right, case.matches, config)
+    swapped = align_relations(right, left, swapped_matches, config)
     pairs = np.indices(case.sizes, dtype=np.int32).reshape(2, -1)
-    one, two = pairs[0].copy(), pairs[1].copy()
-    there, _ = look(left, right, case.matches, relations, one, two)
-    back, _ = look(right, left, Both(*reversed(case.matches)), swapped, two, one)
-    assert there[:, SUPPORT].tolist() == pytest.approx(back[:, SUPPORT].tolist(), rel=1e-4)
+    left_ids, right_ids = pairs[0].copy(), pairs[1].copy()
+    graphs = GraphPair(left, right, NO_LINKS, config)
+    rows, _ = compare_neighbourhoods(graphs, case.matches, relations, left_ids, right_ids)
+    graphs = GraphPair(right, left, NO_LINKS, config)
+    back, _ = compare_neighbourhoods(graphs, swapped_matches, swapped, right_ids, left_ids)
+    assert rows[:, SUPPORT].tolist() == pytest.approx(back[:, SUPPORT].tolist(), rel=1e-4)
 
 
-@settings(deadline=None)
+@pytest.mark.slow
 @given(cases())
 def test_without_seeds_there_is_nothing_to_go_by(case: Case) -> None:
-    problem = Problem(case.left, case.right, NO_LINKS, NO_LINKS)
-    method = make_method(Config(method="evidence", settings=SMALL))
-    method.fit(problem, silent)
+    problem = AlignmentTask(case.left, case.right, NO_LINKS, NO_LINKS)
+    method = Evidence(SMALL, seed=0)
+    method.fit(problem, no_progress)
     assert len(found(method, problem)) == 0

@@ -1,4 +1,4 @@
-"""What holds for the ledger whatever the links."""
+"""Invariants of merge rules and link events, for any links."""
 
 from __future__ import annotations
 
@@ -11,79 +11,84 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everalign.ledger import (
-    RULES,
-    Event,
-    Kind,
-    Link,
+from everalign.state.ledger import (
+    MERGE_RULES,
+    EventKind,
+    LedgerEvent,
+    LinkSet,
+    MergeRule,
     Pair,
-    Rule,
-    View,
-    changes,
-    confirm,
-    decide,
-    fold,
-    reject,
-    strict,
+    ScoredPair,
+    confirm_pairs,
+    diff_links,
+    merge_best_first,
+    merge_links,
+    reject_pairs,
+    replay_events,
 )
 
 IDS = st.integers(0, 6)
 # Few distinct scores, so that ties are common.
 SCORES = st.sampled_from([0.1, 0.2, 0.203, 0.5, 0.9])
 PAIRS = st.tuples(IDS, IDS)
-LINKS = st.lists(st.builds(Link, IDS, IDS, SCORES), max_size=12).map(
-    lambda links: strict([], links)
+LINKS = st.lists(st.builds(ScoredPair, IDS, IDS, SCORES), max_size=12).map(
+    lambda links: merge_best_first([], links)
 )
 EVENTS = st.lists(
-    st.builds(Event, st.integers(0, 3), st.sampled_from(Kind), IDS, IDS, SCORES, st.just(""))
+    st.builds(
+        LedgerEvent, st.integers(0, 3), st.sampled_from(EventKind), IDS, IDS, SCORES, st.just("")
+    )
 )
-# Of the rules, `latest` forgets what was in force; the others merge.
-MERGING = {name: rule for name, rule in RULES.items() if name != "latest"}
-EVERY_MERGE = pytest.mark.parametrize("rule", MERGING.values(), ids=MERGING.keys())
+# Rule `latest` drops the links in force; the others merge.
+MERGING_RULES = {name: rule for name, rule in MERGE_RULES.items() if name != "latest"}
+EACH_MERGING_RULE = pytest.mark.parametrize(
+    "rule", MERGING_RULES.values(), ids=MERGING_RULES.keys()
+)
 
 
-def one_to_one(pairs: Sequence[Pair]) -> bool:
+def is_one_to_one(pairs: Sequence[Pair]) -> bool:
     lefts, rights = {left for left, _ in pairs}, {right for _, right in pairs}
     return len(pairs) == len(lefts) == len(rights)
 
 
-def pairs_of(links: Sequence[Link]) -> list[Pair]:
+def list_pairs(links: Sequence[ScoredPair]) -> list[Pair]:
     return [link.pair for link in links]
 
 
-@EVERY_MERGE
+@EACH_MERGING_RULE
 @given(LINKS, LINKS)
-def test_decided_links_are_one_to_one_and_invented_by_nobody(
-    rule: Rule, previous: list[Link], found: list[Link]
+def test_merged_links_are_one_to_one_and_all_from_the_input(
+    rule: MergeRule, previous: list[ScoredPair], found: list[ScoredPair]
 ) -> None:
-    decided = rule(previous, found)
-    assert one_to_one(pairs_of(decided))
-    for link in decided:
+    merged = rule(previous, found)
+    assert is_one_to_one(list_pairs(merged))
+    for link in merged:
         assert link.score == max(
             other.score for other in previous + found if other.pair == link.pair
         )
 
 
-@EVERY_MERGE
+@EACH_MERGING_RULE
 @given(LINKS, LINKS)
-def test_deciding_once_more_changes_nothing(
-    rule: Rule, previous: list[Link], found: list[Link]
+def test_merging_once_more_changes_nothing(
+    rule: MergeRule, previous: list[ScoredPair], found: list[ScoredPair]
 ) -> None:
-    decided = rule(previous, found)
-    assert rule(decided, []) == decided
-    assert rule(decided, decided) == decided
+    merged = rule(previous, found)
+    assert rule(merged, []) == merged
+    assert rule(merged, merged) == merged
 
 
 @given(LINKS, LINKS)
-def test_strict_is_idempotent(previous: list[Link], found: list[Link]) -> None:
-    decided = strict(previous, found)
-    assert strict(decided, found) == decided
+def test_rule_best_is_idempotent(previous: list[ScoredPair], found: list[ScoredPair]) -> None:
+    merged = merge_best_first(previous, found)
+    assert merge_best_first(merged, found) == merged
 
 
-@EVERY_MERGE
+@pytest.mark.slow
+@EACH_MERGING_RULE
 @given(LINKS, LINKS, st.randoms(use_true_random=False))
 def test_the_order_of_the_input_does_not_matter(
-    rule: Rule, previous: list[Link], found: list[Link], chance: random.Random
+    rule: MergeRule, previous: list[ScoredPair], found: list[ScoredPair], chance: random.Random
 ) -> None:
     shuffled_previous = chance.sample(previous, len(previous))
     shuffled_found = chance.sample(found, len(found))
@@ -91,94 +96,101 @@ def test_the_order_of_the_input_does_not_matter(
 
 
 @given(LINKS, LINKS)
-def test_strict_leaves_a_link_out_only_for_one_at_least_as_good(
-    previous: list[Link], found: list[Link]
+def test_rule_best_drops_a_link_only_for_one_at_least_as_good(
+    previous: list[ScoredPair], found: list[ScoredPair]
 ) -> None:
-    decided = strict(previous, found)
+    merged = merge_best_first(previous, found)
     for link in previous + found:
-        assert link.pair in pairs_of(decided) or any(
+        assert link.pair in list_pairs(merged) or any(
             (kept.left == link.left or kept.right == link.right) and kept.score >= link.score
-            for kept in decided
+            for kept in merged
         )
 
 
 @given(LINKS, LINKS)
-def test_paper_never_gives_up_a_link_for_a_worse_one(
-    previous: list[Link], found: list[Link]
+def test_rule_published_never_replaces_a_link_by_a_worse_one(
+    previous: list[ScoredPair], found: list[ScoredPair]
 ) -> None:
-    decided = RULES["paper"](previous, found)
+    merged = MERGE_RULES["published"](previous, found)
     for link in previous:
-        assert link.pair in pairs_of(decided) or any(
+        assert link.pair in list_pairs(merged) or any(
             (kept.left == link.left or kept.right == link.right) and kept.score > link.score
-            for kept in decided
+            for kept in merged
         )
 
 
 @given(LINKS, LINKS)
-def test_changes_account_for_every_link(before: list[Link], after: list[Link]) -> None:
-    count = Counter(event.kind for event in changes(before, after, 1))
+def test_events_account_for_every_link(before: list[ScoredPair], after: list[ScoredPair]) -> None:
+    count = Counter(event.kind for event in diff_links(before, after, 1))
     assert (
         len(after)
-        == len(before) + count[Kind.ADDED] + count[Kind.REVISED] - (count[Kind.RETRACTED])
+        == len(before)
+        + count[EventKind.ADDED]
+        + count[EventKind.REVISED]
+        - count[EventKind.RETRACTED]
     )
 
 
+@pytest.mark.slow
 @given(st.lists(LINKS, max_size=6))
-def test_folding_the_changes_gives_the_links(versions: list[list[Link]]) -> None:
-    view = View()
-    history: list[Event] = []
+def test_replaying_the_events_gives_the_links(versions: list[list[ScoredPair]]) -> None:
+    links = LinkSet()
+    history: list[LedgerEvent] = []
     for number, after in enumerate(versions):
-        history += changes(view.found, after, number)
-        view = fold(history)
-        assert sorted(view.links) == pairs_of(after)
+        history += diff_links(links.found_links, after, number)
+        links = replay_events(history)
+        assert sorted(links.links) == list_pairs(after)
         for link in after:
-            assert view.links[link.pair].score == pytest.approx(link.score, abs=0.005)
+            assert links.links[link.pair].score == pytest.approx(link.score, abs=0.005)
 
 
+@pytest.mark.slow
 @given(EVENTS)
-def test_the_view_is_one_to_one_whatever_the_events(events: list[Event]) -> None:
-    view = fold(events)
-    assert one_to_one(list(view.links))
-    assert not view.rejected & view.links.keys()
+def test_links_are_one_to_one_whatever_the_events(events: list[LedgerEvent]) -> None:
+    links = replay_events(events)
+    assert is_one_to_one(list(links.links))
+    assert not links.rejected_pairs & links.links.keys()
 
 
+@pytest.mark.slow
 @given(EVENTS, st.integers(0, 20))
-def test_folding_in_two_goes_is_folding_in_one(events: list[Event], cut: int) -> None:
-    assert fold(events[cut:], fold(events[:cut])) == fold(events)
+def test_replaying_in_two_steps_is_replaying_in_one(events: list[LedgerEvent], cut: int) -> None:
+    assert replay_events(events[cut:], replay_events(events[:cut])) == replay_events(events)
 
 
 @given(LINKS, LINKS)
-def test_the_view_is_one_to_one_after_every_single_change(
-    before: list[Link], after: list[Link]
+def test_links_are_one_to_one_after_every_single_event(
+    before: list[ScoredPair], after: list[ScoredPair]
 ) -> None:
-    held = set(pairs_of(before))
-    for event in changes(before, after, 1):
-        held = held - {event.pair} if event.kind is Kind.RETRACTED else held | {event.pair}
-        assert one_to_one(list(held))
-    assert held == set(pairs_of(after))
+    held = set(list_pairs(before))
+    for event in diff_links(before, after, 1):
+        held = held - {event.pair} if event.kind is EventKind.RETRACTED else held | {event.pair}
+        assert is_one_to_one(list(held))
+    assert held == set(list_pairs(after))
 
 
-@EVERY_MERGE
+@pytest.mark.slow
+@EACH_MERGING_RULE
 @given(st.lists(st.tuples(LINKS, st.lists(PAIRS, max_size=2), st.lists(PAIRS, max_size=2))))
-def test_no_method_ever_overrules_a_person(
-    rule: Rule, versions: list[tuple[list[Link], list[Pair], list[Pair]]]
+def test_no_method_overrules_a_person(
+    rule: MergeRule, versions: list[tuple[list[ScoredPair], list[Pair], list[Pair]]]
 ) -> None:
-    view = View()
-    for number, (found, said_yes, said_no) in enumerate(versions):
-        view = fold(confirm(view, said_yes, number), view)
-        view = fold(reject(view, said_no, number), view)
-        confirmed, rejected = view.confirmed, view.rejected
-        decided = decide(view.found, found, rule, confirmed, rejected)
-        view = fold(changes(view.found, decided, number), view)
-        assert view.confirmed == confirmed
-        assert view.rejected == rejected
-        assert sorted(view.links) == sorted(chain(pairs_of(decided), confirmed))
-        assert one_to_one(list(view.links))
+    links = LinkSet()
+    for number, (found, confirmed_now, rejected_now) in enumerate(versions):
+        links = replay_events(confirm_pairs(links, confirmed_now, number), links)
+        links = replay_events(reject_pairs(links, rejected_now, number), links)
+        confirmed, rejected = links.confirmed_pairs, links.rejected_pairs
+        merged = merge_links(links.found_links, found, rule, confirmed, rejected)
+        links = replay_events(diff_links(links.found_links, merged, number), links)
+        assert links.confirmed_pairs == confirmed
+        assert links.rejected_pairs == rejected
+        assert sorted(links.links) == sorted(chain(list_pairs(merged), confirmed))
+        assert is_one_to_one(list(links.links))
 
 
 @given(LINKS, LINKS)
-def test_latest_is_what_was_found_and_nothing_else(
-    previous: list[Link], found: list[Link]
+def test_rule_latest_keeps_the_found_links_and_no_others(
+    previous: list[ScoredPair], found: list[ScoredPair]
 ) -> None:
-    decided = RULES["latest"](previous, found)
-    assert sorted(pairs_of(decided)) == sorted({link.pair for link in found})
+    merged = MERGE_RULES["latest"](previous, found)
+    assert sorted(list_pairs(merged)) == sorted({link.pair for link in found})

@@ -1,20 +1,34 @@
-"""The commands around measuring: methods, benchmarks, samples and the demo."""
+"""Commands for benchmarks: methods, runs, generated graphs, datasets, figures."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from everalign.cli.alignment import AS_JSON, FILE, RULE, configuration, examples
-from everalign.cli.output import Bar, cell, print_json
+from everalign.cli.inputs import (
+    DIRECTORY,
+    FILE,
+    SnapshotRange,
+    config_options,
+    format_examples,
+    json_option,
+    method_option,
+    read_config,
+    seed_option,
+)
+from everalign.cli.output import ProgressBar, format_count, format_value, print_json, print_table
 
 if TYPE_CHECKING:
-    from everalign.evaluation.protocol import Benchmark, Record
+    from everalign.benchmark.dataset_builder import BuildResult
+    from everalign.benchmark.dataset_statistics import SnapshotStatistics
+    from everalign.benchmark.protocol import BenchmarkRun, SnapshotResult
 
-COLUMNS = (
+# Widths are fixed because a line is printed as soon as its snapshot is done.
+RESULT_COLUMNS = (
     ("t", 2),
     ("added", 6),
     ("revised", 7),
@@ -26,127 +40,314 @@ COLUMNS = (
     ("new_entity_recall", 17),
     ("seconds", 8),
 )
+BUILD_EXAMPLE = (
+    "everalign datasets build my-data --left zh.nt.gz --right en.nt.gz --links sameas.nt.gz"
+)
+STATS_EXAMPLE = "everalign datasets stats data/ZH-EN"
+
+snapshots_option = click.option(
+    "--snapshots",
+    type=int,
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="Number of snapshots.",
+)
+sample_size_option = click.option(
+    "--triples",
+    type=int,
+    default=20_000,
+    show_default=True,
+    metavar="N",
+    help="Approximate number of triples of both graphs.",
+)
+result_file_option = click.option(
+    "--json", "result_file", type=FILE, help="Write the results to FILE; resume from it."
+)
 
 
-@click.command(epilog=examples("everalign methods", "everalign methods --json"))
-@AS_JSON
+@click.command(epilog=format_examples("everalign methods", "everalign methods --json"))
+@json_option
 def methods(as_json: bool) -> None:
-    """List the methods there are, with those of installed packages."""
-    from everalign.methods.registry import all_methods
+    """List the alignment methods.
 
-    known = all_methods()
+    Includes those of installed packages that register methods.
+    """
+    from everalign.methods.registry import list_methods
+
+    entries = list_methods()
     if as_json:
-        print_json([{"name": e.name, "summary": e.summary} for e in known.values()])
+        print_json([{"name": e.name, "summary": e.summary} for e in entries.values()])
         return
-    width = max(map(len, known))
-    for entry in known.values():
+    width = max(map(len, entries))
+    for entry in entries.values():
         click.echo(f"{entry.name:{width}}  {entry.summary}")
 
 
-class Snapshots(click.ParamType[tuple[int, int]]):
-    """A range such as 0-5, or one number."""
-
-    name = "FIRST-LAST"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        first, _, last = value.partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal() and len(value) < 20):
-            self.fail(f"expected a range such as 0-5, found {value!r}", param, ctx)
-        return int(first), int(last or first)
-
-
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "everalign bench data/ZH-EN --method contea --snapshots 0-5 --seed 0 --json zh-en.json",
         "everalign bench data/ZH-EN --snapshots 3 --json fit-at-3.json",
     )
 )
-@click.argument("dataset", type=FILE)
-@click.option("--method", help="A method that `everalign methods` lists.")
+@click.argument("dataset", type=DIRECTORY)
 @click.option(
     "--snapshots",
-    type=Snapshots(),
-    help="Fit on the first, update up to the last (default: all).",
+    type=SnapshotRange(),
+    show_default="all",
+    help="Fit on the first snapshot, update up to the last.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.")
-@RULE
-@click.option("--config", type=FILE, help="Settings as TOML.")
-@click.option("--names", is_flag=True, help="Give it the names in IRIs, where they are known.")
-@click.option("--json", "out", type=FILE, help="Where the result goes, and where a run resumes.")
+@config_options
+@click.option("--names", is_flag=True, help="Provide the names in IRIs, where they are known.")
+@result_file_option
 def bench(
     dataset: Path,
-    method: str | None,
     snapshots: tuple[int, int] | None,
+    method: str | None,
     seed: int | None,
-    rule: str | None,
+    merge_rule: str | None,
     config: Path | None,
     names: bool,
-    out: Path | None,
+    result_file: Path | None,
 ) -> None:
-    """Run a method over the snapshots of DATASET (in the ContEA layout) and score it.
+    """Run a method on a benchmark dataset and score its links.
 
-    Entities are renamed and triples shuffled at random first, since ids and order may tell who
-    belongs together. With --json, a run that was broken off goes on where it was.
+    DATASET is a directory in the ContEA layout. Entities are renamed and triples shuffled first,
+    since identifiers and their order can reveal the gold links. With --json, an interrupted run
+    continues after the last finished snapshot.
     """
-    from everalign.evaluation.protocol import Benchmark
+    from everalign.benchmark.protocol import BenchmarkRun
 
-    settings = configuration(config, method, seed, rule)
+    settings = read_config(config, method, seed, merge_rule)
     first, last = snapshots or (0, None)
-    benchmark = Benchmark(dataset, settings, first, last, names=names)
-    with TemporaryDirectory() as scratch:
-        _run(benchmark, out or Path(scratch) / "result.json")
+    _run_benchmark(BenchmarkRun(dataset, settings, first, last, names=names), result_file)
 
 
 @click.command(
-    epilog=examples("everalign sample my-sample", "everalign sample big --triples 1000000")
+    epilog=format_examples(
+        "everalign sample my-sample", "everalign sample large --triples 1000000 --snapshots 3"
+    )
 )
-@click.argument("directory", type=FILE)
-@click.option("--triples", type=int, default=20_000, show_default=True, help="Of both graphs.")
-@click.option("--snapshots", type=int, default=6, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.argument("directory", type=DIRECTORY)
+@sample_size_option
+@snapshots_option
+@seed_option
 def sample(directory: Path, triples: int, snapshots: int, seed: int) -> None:
-    """Write two generated graphs of one invented world, growing, with gold links.
+    """Generate a small benchmark dataset.
 
-    DIRECTORY gets the layout that `everalign bench` reads.
+    Writes two synthetic graphs that grow over several snapshots, with seeds, validation and gold
+    links, to DIRECTORY, in the layout that `everalign bench` reads.
     """
-    from everalign.sample import SampleConfig, generate, write_sample
+    from everalign.benchmark.synthetic import SampleConfig, generate_sample, write_sample
 
     config = SampleConfig(triples=triples, snapshots=snapshots, seed=seed)
-    with Bar() as bar:
-        write_sample(generate(config), directory, bar)
-    click.echo(f"{directory}: {snapshots} snapshots; try: everalign bench {directory}")
+    with ProgressBar() as bar:
+        write_sample(generate_sample(config), directory, bar)
+    _print_dataset_written(directory, snapshots)
 
 
-@click.command(epilog=examples("everalign demo", "everalign demo --triples 50000 --seed 7"))
-@click.option("--triples", type=int, default=20_000, show_default=True, help="Of both graphs.")
-@click.option("--method", help="A method that `everalign methods` lists.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--json", "out", type=FILE, help="Keep the result in a file.")
-def demo(triples: int, method: str | None, seed: int, out: Path | None) -> None:
-    """Align two generated graphs over six snapshots and show how the links develop."""
-    from everalign.evaluation.protocol import Benchmark
-    from everalign.sample import SampleConfig, generate, write_sample
+@click.command(epilog=format_examples("everalign demo", "everalign demo --triples 50000 --seed 7"))
+@sample_size_option
+@method_option
+@seed_option
+@result_file_option
+def demo(triples: int, method: str | None, seed: int, result_file: Path | None) -> None:
+    """Align two generated graphs over six snapshots.
+
+    Generates a dataset as `everalign sample` does and prints the scores of each snapshot.
+    """
+    from everalign.benchmark.protocol import BenchmarkRun
+    from everalign.benchmark.synthetic import SampleConfig, generate_sample, write_sample
 
     with TemporaryDirectory() as scratch:
         dataset = Path(scratch) / "sample"
-        write_sample(generate(SampleConfig(triples=triples, seed=seed)), dataset)
-        config = configuration(None, method, seed, None)
-        _run(Benchmark(dataset, config), out or Path(scratch) / "result.json")
+        write_sample(generate_sample(SampleConfig(triples=triples, seed=seed)), dataset)
+        config = read_config(None, method, seed)
+        _run_benchmark(BenchmarkRun(dataset, config), result_file)
 
 
-def _run(benchmark: Benchmark, out: Path) -> None:
+@click.command(
+    epilog=format_examples(
+        "everalign plot evidence.json contea.json --output f1.svg",
+        "everalign plot my.state --metric growth --output growth.png",
+    )
+)
+@click.argument("runs", type=FILE, nargs=-1, required=True)
+@click.option("--output", type=FILE, required=True, help="Figure to write (.svg or .png).")
+@click.option(
+    "--metric",
+    type=click.Choice(["f1", "growth", "time"]),
+    default="f1",
+    show_default=True,
+    help="growth: number of links and their changes; time: seconds.",
+)
+def plot(runs: tuple[Path, ...], output: Path, metric: str) -> None:
+    """Plot F1, growth or time of runs over their versions.
+
+    RUNS are result files of `everalign bench --json` or state directories; a state has no F1.
+    Requires matplotlib: pip install 'everalign[plots]'.
+    """
+    from everalign.plotting import draw_runs, read_runs
+
+    draw_runs(read_runs(runs), metric, output)
+    click.echo(f"Wrote {output} ({metric} of {format_count(len(runs), 'run')}).")
+
+
+@click.group(epilog=format_examples(BUILD_EXAMPLE, STATS_EXAMPLE))
+def datasets() -> None:
+    """Build, convert and count benchmark datasets."""
+
+
+@datasets.command(
+    epilog=format_examples(
+        BUILD_EXAMPLE,
+        "everalign datasets build my-data --left zh.nt --right en.nt --links l.tsv \\",
+        "    --base-left zh-base.tsv --base-right en-base.tsv",
+    )
+)
+@click.argument("directory", type=DIRECTORY)
+@click.option("--left", type=FILE, required=True, help="Triples of the large left graph.")
+@click.option("--right", type=FILE, required=True, help="Triples of the large right graph.")
+@click.option("--links", type=FILE, required=True, help="Reference links between the graphs.")
+@click.option("--base-left", type=FILE, help="Triples of the left graph at snapshot 0.")
+@click.option("--base-right", type=FILE, help="Triples of the right graph at snapshot 0.")
+@snapshots_option
+@click.option(
+    "--growth",
+    type=float,
+    default=0.2,
+    show_default=True,
+    metavar="SHARE",
+    help="Adjacent triples to sample, as a share of the triples of the snapshot before.",
+)
+@click.option(
+    "--base-links",
+    type=int,
+    metavar="N",
+    show_default="half of the eligible links, at most 15000",
+    help="Links to sample snapshot 0 around.",
+)
+@click.option(
+    "--min-triples",
+    type=int,
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="A link is eligible if each of its entities has at least N triples.",
+)
+@seed_option
+def build(
+    directory: Path,
+    left: Path,
+    right: Path,
+    links: Path,
+    base_left: Path | None,
+    base_right: Path | None,
+    snapshots: int,
+    growth: float,
+    base_links: int | None,
+    min_triples: int,
+    seed: int,
+) -> None:
+    """Build a dataset of growing snapshots from two large graphs.
+
+    Follows the ContEA paper: each snapshot samples triples adjacent to the one before and adds
+    all triples between its entities. The gold links of snapshot 0 are split 2:1:7 into training,
+    validation and test links; those of later snapshots are test links. DIRECTORY gets the layout
+    that `everalign bench` reads.
+
+    Snapshot 0 is sampled around eligible links, unless --base-left and --base-right are given.
+    """
+    from everalign.benchmark.dataset_builder import BuildConfig, SourceGraphs, build_dataset
+    from everalign.benchmark.dataset_statistics import compute_statistics
+
+    sources = SourceGraphs(left, right, links, base_left, base_right)
+    config = BuildConfig(snapshots, growth, seed, base_links, min_triples)
+    with ProgressBar() as bar:
+        result = build_dataset(sources, directory, config, bar)
+        rows = compute_statistics(directory, bar)
+    _print_skipped(result)
+    _print_statistics(rows)
+    _print_dataset_written(directory, snapshots)
+
+
+@datasets.command(epilog=format_examples(STATS_EXAMPLE, f"{STATS_EXAMPLE} --json"))
+@click.argument("directory", type=DIRECTORY)
+@json_option
+def stats(directory: Path, as_json: bool) -> None:
+    """Count triples, links, entities and relations of each snapshot.
+
+    Duplicate triples are counted, as in Table 1 of the ContEA paper; the last two columns show
+    how many there are.
+    """
+    from everalign.benchmark.dataset_statistics import compute_statistics
+
+    with ProgressBar() as bar:
+        rows = compute_statistics(directory, bar)
+    if as_json:
+        print_json(rows)
+    else:
+        _print_statistics(rows)
+
+
+@datasets.command(
+    epilog=format_examples("everalign datasets dump data/dbp15k/fr_en dump --share 0.3")
+)
+@click.argument("dataset", type=DIRECTORY)
+@click.argument("directory", type=DIRECTORY)
+@click.option(
+    "--share",
+    type=float,
+    default=0.2,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the gold links to write as seeds.",
+)
+@seed_option
+def dump(dataset: Path, directory: Path, share: float, seed: int) -> None:
+    """Convert a static dataset such as DBP15K to RDF.
+
+    Writes the two graphs of DATASET, seeds and the remaining gold links to DIRECTORY.
+    """
+    from everalign.benchmark.dbp15k import write_dump
+
+    write_dump(dataset, directory, share=share, seed=seed)
+    click.echo(f"Wrote left.nt.gz, right.nt.gz, seeds.nt and gold.nt to {directory}.")
+
+
+def _run_benchmark(benchmark: BenchmarkRun, result_file: Path | None) -> None:
     """Run a benchmark and print a line as soon as each snapshot is done."""
-    heading = [name.replace("_", " ").rjust(width) for name, width in COLUMNS]
-    click.echo("  ".join(heading))
-    with Bar() as bar:
-        benchmark.run(out, watch=_say, progress=bar)
+    headings = [name.replace("_", " ").rjust(width) for name, width in RESULT_COLUMNS]
+    click.echo("  ".join(headings))
+    with TemporaryDirectory() as scratch, ProgressBar() as bar:
+        file = result_file or Path(scratch) / "result.json"
+        benchmark.run(file, on_result=_print_snapshot, progress=bar)
 
 
-def _say(record: Record) -> None:
-    # A result that an earlier release has left may lack a figure.
-    cells = (cell(record.get(name)).rjust(width) for name, width in COLUMNS)
+def _print_snapshot(record: SnapshotResult) -> None:
+    # A result file to resume from may be of an older version that lacks a figure.
+    cells = (format_value(record.get(name)).rjust(width) for name, width in RESULT_COLUMNS)
     click.echo("  ".join(cells))
+
+
+def _print_dataset_written(directory: Path, snapshots: int) -> None:
+    click.echo(
+        f"Wrote {format_count(snapshots, 'snapshot')} to {directory}. "
+        f"Next: everalign bench {directory}"
+    )
+
+
+def _print_skipped(result: BuildResult) -> None:
+    for count, noun, reason in (
+        (result.literals, "triple", "object is a literal"),
+        (result.unknown_links, "link", "entity without triples"),
+        (result.contradicting_links, "link", "entity with more than one link"),
+    ):
+        if count:
+            click.echo(f"note: {format_count(count, noun)} skipped: {reason}")
+
+
+def _print_statistics(rows: list[SnapshotStatistics]) -> None:
+    records = [asdict(row) for row in rows]
+    headers = [name.replace("_", " ") for name in records[0]]
+    print_table(headers, [list(record.values()) for record in records])

@@ -1,24 +1,44 @@
-"""The entry point: the group of commands, and how mistakes are said."""
+"""The entry point: the group of commands, error messages and exit codes."""
 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
 
-from everalign.cli.alignment import evaluate, init, links, status, update
-from everalign.cli.benchmarks import bench, demo, methods, sample
-from everalign.cli.datasets import datasets
-from everalign.cli.explaining import explain, relations
-from everalign.cli.exporting import check_sssom, export
-from everalign.cli.figures import plot
-from everalign.cli.history import changes, diff, history
+from everalign.cli.alignment import evaluate, init, status, update
+from everalign.cli.benchmarks import bench, datasets, demo, methods, plot, sample
+from everalign.cli.decisions import confirm, reject, revert, withdraw
+from everalign.cli.explanations import explain, relations
+from everalign.cli.links import changes, check_sssom, diff, export, history, links
+from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
 from everalign.cli.paper import paper
-from everalign.cli.words import confirm, reject, revert, withdraw
 from everalign.errors import EverAlignError
 
+ISSUES = "https://github.com/everalign/everalign/issues"
+USER_ERROR = 2  # as click's own errors
+UNEXPECTED_ERROR = 70  # EX_SOFTWARE of sysexits.h
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+SECTIONS: dict[str, tuple[click.Command, ...]] = {
+    "Align": (init, update),
+    "Review": (confirm, reject, withdraw, revert),
+    "Inspect": (status, links, explain, relations, history, diff, evaluate),
+    "Export": (export, changes, check_sssom),
+    "Benchmark": (demo, methods, bench, plot, paper, sample, datasets),
+}
+
 EPILOG = """\b
+Exit codes:
+  0    success, also if there was nothing to do
+  1    `check-sssom` found problems, or a run of `paper` failed
+  2    error in a file, an option or a setting; nothing was changed
+  70   unexpected error; please report it
+  130  interrupted; `everalign update STATE` finishes the update
+
+\b
 Examples:
   everalign demo
   everalign init my.state --left zh.nt.gz --right en.nt.gz --seeds seeds.tsv
@@ -27,51 +47,101 @@ Examples:
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="everalign")
-def everalign() -> None:
-    """Keep the identity links between two growing knowledge graphs right.
+class SectionedGroup(click.Group):
+    """A group whose help lists the commands in the sections of `SECTIONS`."""
 
-    Start with a few trusted links, feed in each change, get back links with their history.
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, section by section.
+
+        Args:
+            formatter: Where to write.
+        """
+        # One width for all sections, so that the descriptions stand in one column.
+        width = max(map(len, self.commands))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (f"{command.name:{width}}", command.get_short_help_str(limit=70))
+                        for command in commands
+                    ]
+                )
+
+
+@click.group(
+    cls=SectionedGroup,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="everalign", prog_name="everalign")
+def everalign() -> None:
+    """Keep the owl:sameAs links between two changing knowledge graphs up to date.
+
+    `everalign init` aligns two graphs, starting from a few trusted links; `everalign update`
+    applies changes of the graphs. An alignment is a state directory with the graphs, the links
+    and their history.
     """
 
 
-ON_ONE_ALIGNMENT = (init, update, links, export, explain, relations, status, evaluate)
-BY_PEOPLE = (confirm, reject, withdraw, revert)
-ON_ITS_PAST = (history, diff, changes)
-OTHERS = (methods, bench, paper, plot, sample, datasets, check_sssom, demo)
-for command in (*ON_ONE_ALIGNMENT, *BY_PEOPLE, *ON_ITS_PAST, *OTHERS):
-    everalign.add_command(command)
+for section_commands in SECTIONS.values():
+    for section_command in section_commands:
+        everalign.add_command(section_command)
+add_verbose_option(everalign)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; a user's mistake is one line on standard error and exit code 2."""
+    """Run a command and exit.
+
+    An error is one line on standard error. The traceback of an unexpected error is printed with
+    --verbose only.
+
+    Args:
+        arguments: The command line without the program; that of the process if None.
+
+    Raises:
+        SystemExit: Always, with the exit code.
+    """
     try:
         code = everalign.main(args=arguments, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-        sys.exit(2)
+        sys.exit(USER_ERROR)
     except click.ClickException as error:
-        _fail(error.format_message())
+        _exit_with_error(error.format_message())
     except EverAlignError as error:
-        _fail(str(error))
+        _exit_with_error(str(error))
     except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        _exit_with_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, click.Abort):
-        _interrupted()
+        _exit_interrupted()
     except SystemError as error:
-        # An interrupt while a loop is compiled comes out of the compiler as this.
+        # numba raises this if the interrupt comes while it compiles.
         if not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
-        _interrupted()
+            _exit_unexpected(error)
+        _exit_interrupted()
+    except Exception as error:
+        _exit_unexpected(error)
+    finally:
+        hide_logs()
 
 
-def _interrupted() -> None:
-    click.echo("everalign: interrupted; what was journalled stays pending", err=True)
-    sys.exit(130)
-
-
-def _fail(message: str) -> None:
+def _exit_with_error(message: str) -> None:
     click.echo("everalign: " + " ".join(message.split()), err=True)
-    sys.exit(2)
+    sys.exit(USER_ERROR)
+
+
+def _exit_interrupted() -> None:
+    click.echo("everalign: interrupted; a journalled update stays pending", err=True)
+    sys.exit(INTERRUPTED)
+
+
+def _exit_unexpected(error: Exception) -> None:
+    name = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    hint = f"please report it at {ISSUES}"
+    if is_verbose():
+        traceback.print_exception(error)
+    else:
+        hint += " with the output of the same command with --verbose"
+    click.echo(f"everalign: unexpected error: {' '.join(name.split())}; {hint}", err=True)
+    sys.exit(UNEXPECTED_ERROR)

@@ -1,4 +1,4 @@
-"""What the commands share: tables, JSON and progress bars."""
+"""What the commands print: reports, tables, JSON, progress bars."""
 
 from __future__ import annotations
 
@@ -18,44 +18,177 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-PATIENCE = 2.0  # seconds of work before a bar appears
+    from everalign.types import UpdateResult, VersionReport
+
+# Seconds of work before a bar appears: quick commands should not flicker.
+BAR_DELAY = 2.0
 
 
 def print_json(value: Any) -> None:
-    """Print a value, a dataclass or a list of dataclasses as JSON."""
-    click.echo(json.dumps(value, default=_plain, indent=1, ensure_ascii=False))
+    """Print a value, a dataclass or a list of dataclasses as JSON.
+
+    Args:
+        value: What to print.
+    """
+    click.echo(json.dumps(value, default=_convert_dataclass, indent=1, ensure_ascii=False))
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows in aligned columns, numbers to the right."""
-    lines = [list(headers), *([cell(value) for value in row] for row in rows)]
+    """Print rows in aligned columns, numbers to the right.
+
+    Args:
+        headers: One for each column.
+        rows: Values; None is printed as a dash.
+
+    Example:
+        >>> print_table(["left", "score"], [["Oslo", 0.5], ["Rome", None]])
+        left  score
+        Oslo  0.500
+        Rome      –
+    """
+    lines = [list(headers), *([format_value(value) for value in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
-    right = [
+    numeric = [
         all(isinstance(row[column], int | float | None) for row in rows)
         for column in range(len(headers))
     ]
     for line in lines:
         cells = (
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
+            cell.rjust(width) if is_numeric else cell.ljust(width)
+            for cell, width, is_numeric in zip(line, widths, numeric, strict=True)
         )
         click.echo("  ".join(cells).rstrip())
 
 
-class Bar:
-    """A progress bar on a terminal, for work that takes longer than two seconds."""
+def print_result(result: UpdateResult, *, as_json: bool) -> None:
+    """Print the versions that a command made, or why it made none.
+
+    Args:
+        result: The result of a change.
+        as_json: Whether to print JSON.
+    """
+    if as_json:
+        print_json(result)
+        return
+    for report in result.reports:
+        print_report(report)
+    if result.message:
+        click.echo(f"{result.message[0].upper()}{result.message[1:]}.")
+
+
+def print_report(report: VersionReport) -> None:
+    """Print what changed in a version.
+
+    Args:
+        report: The report of the version.
+    """
+    changes = [
+        f"{format_count(report.links_added, 'link')} added",
+        f"{report.links_revised} revised",
+        f"{report.links_retracted} retracted",
+    ]
+    # Version 0 confirms every seed: not worth a message.
+    if report.version:
+        decisions = {
+            "confirmed": report.links_confirmed,
+            "rejected": report.links_rejected,
+            "withdrawn": report.links_withdrawn,
+        }
+        changes += [f"{count} {kind}" for kind, count in decisions.items() if count]
+    click.echo(
+        f"Version {report.version}: {', '.join(changes)}; "
+        f"{format_count(report.found_links, 'found link')} in force ({report.seconds:.1f} s)."
+    )
+    if report.added_literals:
+        click.echo(f"{format_count(report.added_literals, 'literal')} read.")
+    if report.missing_removals:
+        removals = format_count(report.missing_removals, "removal")
+        click.echo(f"{removals} without effect: no such statement.")
+    print_notes(report)
+
+
+def print_notes(report: VersionReport) -> None:
+    """Print the remarks of the method.
+
+    Args:
+        report: The report of a version.
+    """
+    for note in report.notes:
+        click.echo(f"note: {note}")
+
+
+def format_count(count: int, noun: str) -> str:
+    """Format a number with its noun.
+
+    Args:
+        count: The number.
+        noun: The noun in the singular, with a regular plural.
+
+    Returns:
+        Such as "1 link" or "2 links".
+
+    Example:
+        >>> format_count(1, "link"), format_count(2, "link")
+        ('1 link', '2 links')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def format_value(value: object) -> str:
+    """Format a value for a table.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        A dash for None; three decimals for a float.
+
+    Example:
+        >>> format_value(0.12345), format_value(None)
+        ('0.123', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[IO[bytes]]:
+    """Open a file that appears whole or not at all, or standard output.
+
+    Args:
+        path: The file; standard output if None.
+
+    Yields:
+        The stream.
+    """
+    if path is None:
+        yield sys.stdout.buffer
+        return
+    from everalign.io import write_atomically
+
+    with write_atomically(path) as stream:
+        yield stream
+
+
+class ProgressBar:
+    """A progress bar on standard error, for work that takes longer than two seconds.
+
+    Nothing is shown if standard error is not a terminal, so logs and pipes stay clean.
+    """
 
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._shown: tuple[RichProgress, TaskID] | None = None
-        self._terminal = sys.stderr.isatty()
+        self._is_terminal = sys.stderr.isatty()
 
     def __call__(self, step: str, done: int, total: int, /) -> None:
-        if not self._terminal or time.monotonic() - self._started < PATIENCE:
+        if not self._is_terminal or time.monotonic() - self._started < BAR_DELAY:
             return
         if self._shown is None:
-            self._shown = self._show()
+            self._shown = self._show_bar()
         bar, task = self._shown
+        # A total of 0 is an unknown one: the bar then moves without an end.
         bar.update(task, description=step, completed=done, total=total or None)
 
     def __enter__(self) -> Self:
@@ -71,7 +204,7 @@ class Bar:
             self._shown[0].stop()
 
     @staticmethod
-    def _show() -> tuple[RichProgress, TaskID]:
+    def _show_bar() -> tuple[RichProgress, TaskID]:
         from rich.console import Console
         from rich.progress import Progress as RichProgress
 
@@ -80,25 +213,7 @@ class Bar:
         return bar, bar.add_task("")
 
 
-@contextmanager
-def opened_output(path: Path | None) -> Iterator[IO[bytes]]:
-    """A stream into a file, which appears whole or not at all; or else standard output."""
-    if path is None:
-        yield sys.stdout.buffer
-        return
-    from everalign.rdf import whole_file
-
-    with whole_file(path) as stream:
-        yield stream
-
-
-def _plain(value: Any) -> Any:
+def _convert_dataclass(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
-    raise TypeError(f"{type(value).__name__} is not for JSON")
-
-
-def cell(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

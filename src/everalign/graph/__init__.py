@@ -1,45 +1,54 @@
-"""Strings to ids that never change; two growing graphs as immutable arrays."""
+"""Names to ids that never change, and graphs of ids as immutable arrays."""
 
-from everalign.graph.graph import Graph, intern
-from everalign.graph.intake import (
+from everalign.graph.encoding import (
+    EncodedStatements,
+    EntitySource,
     LinkSource,
-    NameSource,
-    pairs_of,
-    refuse_swapped_sides,
-    refuse_unreadable,
-    take_entities,
-    take_links,
-    take_pairs,
+    TripleSource,
+    check_readable,
+    check_sides,
+    encode_and_count_literals,
+    encode_entities,
+    encode_links,
+    encode_pairs,
+    encode_statements,
+    encode_triples,
+    read_pairs,
 )
-from everalign.graph.names import Names, Vocabulary
-from everalign.graph.rows import among, missing
-from everalign.graph.taking import Taken, TripleSource, count_and_take, take, take_triples
-from everalign.graph.union import UnionGraph, union_triples, unite
-from everalign.graph.values import IntArray, Values
+from everalign.graph.names import NameIndex, Vocabulary
+from everalign.graph.triples import (
+    NO_TRIPLES,
+    AttributeTriples,
+    Graph,
+    IntArray,
+    mark_known_rows,
+    select_new_rows,
+)
+from everalign.graph.union_graph import UnionGraph, build_union_graph, combine_triples
 
 __all__ = [
+    "NO_TRIPLES",
+    "AttributeTriples",
+    "EncodedStatements",
+    "EntitySource",
     "Graph",
     "IntArray",
     "LinkSource",
-    "NameSource",
-    "Names",
-    "Taken",
+    "NameIndex",
     "TripleSource",
     "UnionGraph",
-    "Values",
     "Vocabulary",
-    "among",
-    "count_and_take",
-    "intern",
-    "missing",
-    "pairs_of",
-    "refuse_swapped_sides",
-    "refuse_unreadable",
-    "take",
-    "take_entities",
-    "take_links",
-    "take_pairs",
-    "take_triples",
-    "union_triples",
-    "unite",
+    "build_union_graph",
+    "check_readable",
+    "check_sides",
+    "combine_triples",
+    "encode_and_count_literals",
+    "encode_entities",
+    "encode_links",
+    "encode_pairs",
+    "encode_statements",
+    "encode_triples",
+    "mark_known_rows",
+    "read_pairs",
+    "select_new_rows",
 ]

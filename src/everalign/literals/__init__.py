@@ -1,32 +1,59 @@
 """Literals: names, numbers and dates of two graphs → pairs that say the same."""
 
-from everalign.literals.from_iris import IN_THE_IRI, quoted, with_names_of_iris
-from everalign.literals.iris import names_of_iris
-from everalign.literals.matches import ValueMatches
-from everalign.literals.matching import match_literals
-from everalign.literals.naming import NamedEntities, named_entities
-from everalign.literals.reading import Literals
-from everalign.literals.scripts import note_on
-from everalign.literals.settings import LiteralSettings
-from everalign.literals.similar import NO_KNOWN, search, texts_as_rows
-from everalign.literals.translations import read_translations
-from everalign.literals.vectors import name_vectors
+from everalign.literals.entity_names import (
+    IRI_NAME_ATTRIBUTE,
+    NamedEntities,
+    add_iri_names,
+    extract_iri_names,
+    find_entity_names,
+    quote_literal,
+)
+from everalign.literals.matches import LiteralMatches
+from everalign.literals.matching import (
+    CachedMatches,
+    LiteralSettings,
+    MatchedLiterals,
+    match_literals,
+)
+from everalign.literals.normalisation import missing_package_note
+from everalign.literals.parsing import ParsedLiterals
+from everalign.literals.similarity import (
+    NO_KNOWN_PAIRS,
+    build_ngram_rows,
+    compute_name_similarity,
+    search_similar_texts,
+)
+from everalign.literals.translation import (
+    EXPLAINED_SHARES,
+    TranslationModels,
+    compute_explained_shares,
+    learn_name_models,
+    read_translations,
+)
+from everalign.literals.vectors import compute_name_vectors
 
 __all__ = [
-    "IN_THE_IRI",
-    "NO_KNOWN",
+    "EXPLAINED_SHARES",
+    "IRI_NAME_ATTRIBUTE",
+    "NO_KNOWN_PAIRS",
+    "CachedMatches",
+    "LiteralMatches",
     "LiteralSettings",
-    "Literals",
+    "MatchedLiterals",
     "NamedEntities",
-    "ValueMatches",
+    "ParsedLiterals",
+    "TranslationModels",
+    "add_iri_names",
+    "build_ngram_rows",
+    "compute_explained_shares",
+    "compute_name_similarity",
+    "compute_name_vectors",
+    "extract_iri_names",
+    "find_entity_names",
+    "learn_name_models",
     "match_literals",
-    "name_vectors",
-    "named_entities",
-    "names_of_iris",
-    "note_on",
-    "quoted",
+    "missing_package_note",
+    "quote_literal",
     "read_translations",
-    "search",
-    "texts_as_rows",
-    "with_names_of_iris",
+    "search_similar_texts",
 ]

@@ -1,85 +1,347 @@
-"""The literals of two graphs → pairs that say the same."""
+"""Match the literals of two graphs: pairs that say the same, with probabilities."""
 
 from __future__ import annotations
 
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from everalign.graph import IntArray
-from everalign.literals.equal import MOST, equal_keys
-from everalign.literals.likeness import likeness
-from everalign.literals.matches import ValueMatches, best_of, expanded
-from everalign.literals.near import near_moments, near_numbers
-from everalign.literals.reading import Literals
-from everalign.literals.settings import LiteralSettings
-from everalign.literals.similar import ENOUGH, search
-from everalign.literals.teaching import known_texts
-from everalign.literals.texts import Texts, translated_by
-from everalign.literals.translations import read_translations
-from everalign.literals.vectors import name_vectors, near_vectors
-from everalign.progress import Progress, silent
+from everalign._progress import Progress, no_progress
+from everalign.errors import ConfigError
+from everalign.graph import AttributeTriples, IntArray
+from everalign.literals.dates_numbers import match_dates, match_numbers
+from everalign.literals.entity_names import EntityNames, find_entity_names, pair_known_names
+from everalign.literals.matches import (
+    MAX_DUPLICATES,
+    FloatArray,
+    LiteralMatches,
+    expand_duplicates,
+    match_equal_keys,
+    merge_matches,
+)
+from everalign.literals.parsing import ParsedLiterals, TextTable, TypedValue, ValueKind
+from everalign.literals.similarity import (
+    MIN_KNOWN_PAIRS,
+    estimate_match_probabilities,
+    search_similar_texts,
+)
+from everalign.literals.translation import TokenisedTexts, read_translations, tokenise_texts
+from everalign.literals.vectors import compute_name_vectors, match_vectors
 
-DEFAULTS = LiteralSettings()
 NO_SEEDS: IntArray = np.empty((0, 2), dtype=np.int32)
-STEPS = 2
-SAME_CORE = 0.6  # of two texts of which one has a qualifier
-OTHER_QUALIFIER = np.float32(0.3)  # of two texts with different ones
+STEP_COUNT = 2
+# Two texts that are equal but for a qualifier: one of them has it ("Paris", "Paris (Texas)"),
+# or both have different ones. Estimates by judgement.
+EQUAL_WITHOUT_QUALIFIER = 0.6
+OTHER_QUALIFIER = np.float32(0.3)
+
+
+@dataclass(frozen=True)
+class LiteralSettings:
+    """The settings of `match_literals`. An empty path means that there is no such file.
+
+    Attributes:
+        neighbours: How many partners a value keeps besides its equal ones. With ten instead
+            of five the right partner is listed more often (docs/decisions/0014-literals.md).
+        min_probability: Less probable pairs are dropped. At 0.05 they still help where
+            neighbours in the graph speak for a pair.
+        number_tolerance: The largest relative difference of numbers: 1% covers rounding and
+            figures of neighbouring years.
+        translations: A file with lines of left-text TAB right-text.
+        left_vectors: Word vectors of the left language in the text format of fastText.
+        right_vectors: Word vectors of the right language, in the same space.
+
+    Example:
+        >>> LiteralSettings(neighbours=3).neighbours
+        3
+    """
+
+    neighbours: int = 10
+    min_probability: float = 0.05
+    number_tolerance: float = 0.01
+    translations: str = ""
+    left_vectors: str = ""
+    right_vectors: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.min_probability <= 1:
+            raise ConfigError("literals: 'min_probability' must be more than 0 and at most 1")
+        if not 0 < self.number_tolerance < 1:
+            raise ConfigError("literals: 'number_tolerance' must be more than 0 and less than 1")
+        if bool(self.left_vectors) != bool(self.right_vectors):
+            raise ConfigError("literals: give both 'left_vectors' and 'right_vectors', or neither")
+
+
+DEFAULT_SETTINGS = LiteralSettings()
 
 
 def match_literals(
-    left: Literals,
-    right: Literals,
-    settings: LiteralSettings = DEFAULTS,
-    progress: Progress = silent,
+    left: ParsedLiterals,
+    right: ParsedLiterals,
+    settings: LiteralSettings = DEFAULT_SETTINGS,
+    progress: Progress = no_progress,
     seeds: IntArray = NO_SEEDS,
-) -> ValueMatches:
-    """The pairs of a left and a right literal that say the same, more or less, by their ids.
+) -> LiteralMatches:
+    """Find the pairs of a left and a right literal that say the same, more or less.
 
-    `seeds` are rows of (left, right) entities known to be the same: from their names is learned
-    how names are translated.
+    Args:
+        left: The literals of the left graph.
+        right: The literals of the right graph.
+        settings: Thresholds and files.
+        progress: Called at each step.
+        seeds: Rows of (left, right) entities known to be the same: their names teach how names
+            translate.
 
-    >>> from everalign.graph import Values
-    >>> rows = np.array([[0, 0, 0], [1, 0, 1]], dtype=np.int32)
-    >>> left = Values(rows, ["nom"], ['"Ada Lovelace"@fr', '"1815"'])
-    >>> right = Values(rows, ["name"], ['"1815-12-10"', '"ada_lovelace"'])
-    >>> match_literals(Literals(left), Literals(right)).rows()
-    [(0, 1, 1.0), (1, 0, 0.5)]
+    Returns:
+        Pairs of literal ids with probabilities.
+
+    Raises:
+        InputError: A file that the settings name is missing or broken.
+
+    Example:
+        >>> rows = np.array([[0, 0, 0], [1, 0, 1]], dtype=np.int32)
+        >>> left = AttributeTriples(rows, ["nom"], ['"Ada Lovelace"@fr', '"1815"'])
+        >>> right = AttributeTriples(rows, ["name"], ['"1815-12-10"', '"ada_lovelace"'])
+        >>> match_literals(ParsedLiterals(left), ParsedLiterals(right)).to_rows()
+        [(0, 1, 1.0), (1, 0, 0.5)]
     """
-    progress("equal literals", 0, STEPS)
-    parts = [
-        equal_keys([form.key for form in left.forms], [form.key for form in right.forms], 1.0),
-        near_numbers(left.forms, right.forms, settings),
-        near_moments(left.forms, right.forms, settings),
+    progress("equal literals", 0, STEP_COUNT)
+    left_values, right_values = left.typed_values, right.typed_values
+    match_sets = [
+        match_equal_keys(
+            [value.key for value in left_values], [value.key for value in right_values], 1.0
+        ),
+        _match_numbers(left_values, right_values, settings),
+        _match_dates(left_values, right_values, settings),
     ]
-    progress("similar names", 1, STEPS)
-    texts = left.texts, right.texts
+    progress("similar names", 1, STEP_COUNT)
+    left_texts = left.texts
     if settings.translations:
-        texts = translated_by(texts[0], read_translations(settings.translations)), texts[1]
-    parts.append(_similar(*texts, settings, known_texts(left, right, seeds)))
-    found = best_of(parts, settings.least)
-    progress("similar names", STEPS, STEPS)
-    return ValueMatches(left.used[found.left], right.used[found.right], found.probability)
+        left_texts = left_texts.apply_translations(read_translations(settings.translations))
+    known_texts = _find_known_texts(left, right, seeds)
+    match_sets.append(_match_texts(left_texts, right.texts, settings, known_texts))
+    # Equal values are in several sets; the highest probability of a pair is kept, which is 1.
+    matches = merge_matches(match_sets, settings.min_probability)
+    progress("similar names", STEP_COUNT, STEP_COUNT)
+    # Positions among the literals in use become ids; both ascend, so that pairs stay sorted.
+    return LiteralMatches(
+        left.literal_ids[matches.left], right.literal_ids[matches.right], matches.probability
+    )
 
 
-def _similar(
-    left: Texts, right: Texts, settings: LiteralSettings, known: IntArray
-) -> ValueMatches:
-    """Similar texts, as places of forms."""
+def _find_known_texts(left: ParsedLiterals, right: ParsedLiterals, seeds: IntArray) -> IntArray:
+    """The texts that linked entities are called by."""
+    if not len(seeds):
+        return seeds
+    # Seeds may have higher ids than any entity with literals.
+    left_names, right_names = (
+        find_entity_names(
+            side, int(side.attribute_triples.triples[:, 0].max(initial=last_seed)) + 1
+        )
+        for side, last_seed in zip((left, right), seeds.max(axis=0).tolist(), strict=True)
+    )
+    return pair_known_names(left_names, right_names, seeds)
+
+
+def _match_numbers(
+    left: list[TypedValue], right: list[TypedValue], settings: LiteralSettings
+) -> LiteralMatches:
+    (left_positions, left_numbers), (right_positions, right_numbers) = map(
+        _collect_numbers, (left, right)
+    )
+    found = match_numbers(
+        left_numbers, right_numbers, settings.neighbours, settings.number_tolerance
+    )
+    return LiteralMatches.from_columns(
+        left_positions[found.left], right_positions[found.right], found.probability
+    )
+
+
+def _collect_numbers(
+    values: list[TypedValue],
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    positions = [i for i, value in enumerate(values) if value.kind == ValueKind.NUMBER]
+    numbers = np.array([values[i].number for i in positions], dtype=np.float64)
+    return np.array(positions, dtype=np.intp), numbers
+
+
+def _match_dates(
+    left: list[TypedValue], right: list[TypedValue], settings: LiteralSettings
+) -> LiteralMatches:
+    left_dated, right_dated = (
+        [(i, value.date) for i, value in enumerate(values) if value.date is not None]
+        for values in (left, right)
+    )
+    found = match_dates(
+        [date for _, date in left_dated], [date for _, date in right_dated], settings.neighbours
+    )
+    # Two numbers of four digits need not be years: they are compared as numbers only.
+    rows = [
+        (i, j, probability)
+        for i, j, probability in zip(
+            [left_dated[k][0] for k in found.left.tolist()],
+            [right_dated[k][0] for k in found.right.tolist()],
+            found.probability.tolist(),
+            strict=True,
+        )
+        if not left[i].kind == right[j].kind == ValueKind.NUMBER
+    ]
+    return (
+        LiteralMatches.from_columns(*zip(*rows, strict=True)) if rows else LiteralMatches.empty()
+    )
+
+
+def _match_texts(
+    left: TextTable, right: TextTable, settings: LiteralSettings, known_texts: IntArray
+) -> LiteralMatches:
+    """Similar texts, as positions of typed values."""
     if not len(left) or not len(right):
-        return ValueMatches.none()
-    found = search(left, right, settings.similar, known)
-    chance = likeness(left, right, found, taught=len(known) >= ENOUGH)
-    likely = chance >= settings.least
-    pairs = ValueMatches(found.left[likely], found.right[likely], chance[likely])
-    parts = [pairs, _same_core(left, right)]
+        return LiteralMatches.empty()
+    pairs = search_similar_texts(left, right, settings.neighbours, known_texts)
+    probability = estimate_match_probabilities(
+        left, right, pairs, translated=len(known_texts) >= MIN_KNOWN_PAIRS
+    )
+    keep = probability >= settings.min_probability
+    match_sets = [
+        LiteralMatches(pairs.left[keep], pairs.right[keep], probability[keep]),
+        _match_unqualified(left, right),
+    ]
     if settings.left_vectors:
-        one = name_vectors(left.raw, settings.left_vectors)
-        two = name_vectors(right.raw, settings.right_vectors)
-        parts.append(near_vectors(one, two, settings.similar, settings.least))
-    return expanded(best_of(parts), left.text, right.text, MOST)
+        left_vectors = compute_name_vectors(left.normalised, settings.left_vectors)
+        right_vectors = compute_name_vectors(right.normalised, settings.right_vectors)
+        match_sets.append(
+            match_vectors(
+                left_vectors, right_vectors, settings.neighbours, settings.min_probability
+            )
+        )
+    return expand_duplicates(
+        merge_matches(match_sets), left.row_of_value, right.row_of_value, MAX_DUPLICATES
+    )
 
 
-def _same_core(left: Texts, right: Texts) -> ValueMatches:
-    """Texts that are equal but for what stands in parentheses at their end."""
-    same = equal_keys(left.core, right.core, SAME_CORE)
-    both = left.qualified()[same.left] & right.qualified()[same.right]
-    return same._replace(probability=np.where(both, OTHER_QUALIFIER, same.probability))
+def _match_unqualified(left: TextTable, right: TextTable) -> LiteralMatches:
+    """Texts that are equal but for a qualifier."""
+    equal = match_equal_keys(left.unqualified, right.unqualified, EQUAL_WITHOUT_QUALIFIER)
+    both_qualified = left.has_qualifier[equal.left] & right.has_qualifier[equal.right]
+    return equal._replace(probability=np.where(both_qualified, OTHER_QUALIFIER, equal.probability))
+
+
+class CachedMatches(NamedTuple):
+    """Literal matches of an earlier version.
+
+    Attributes:
+        checksum: Tells whether the literals are still the same.
+        matches: Their matches.
+    """
+
+    checksum: int
+    matches: LiteralMatches
+
+    @staticmethod
+    def empty() -> CachedMatches:
+        """Build the cache of a graph without literals.
+
+        Returns:
+            A cache without matches.
+        """
+        return CachedMatches(0, LiteralMatches.empty())
+
+
+@dataclass(frozen=True)
+class MatchedLiterals:
+    """The literals of two graphs and the pairs of them that say the same.
+
+    In the graphs of a method, literals are nodes behind the entities. Nobody looks for their
+    counterparts: their matches come from the values alone and stay as they are.
+
+    Attributes:
+        left: The literals of the left graph.
+        right: The literals of the right graph.
+        matches: Pairs of literal ids.
+        entity_counts: The number of left and of right entities.
+    """
+
+    left: ParsedLiterals
+    right: ParsedLiterals
+    matches: LiteralMatches
+    entity_counts: tuple[int, int]
+
+    @staticmethod
+    def find(
+        attribute_triples: tuple[AttributeTriples, AttributeTriples],
+        entity_counts: tuple[int, int],
+        settings: LiteralSettings,
+        progress: Progress,
+        seeds: IntArray,
+        cache: CachedMatches,
+    ) -> MatchedLiterals | None:
+        """Match the literals of two graphs, or take the matches of the last version.
+
+        Args:
+            attribute_triples: The attribute triples of the left and the right graph.
+            entity_counts: The number of left and of right entities.
+            settings: The settings of `match_literals`.
+            progress: Called at each step.
+            seeds: Trusted links, which teach how names translate; held-out links must not be
+                among them.
+            cache: The matches of the last version; they serve if no literal was added or
+                removed since.
+
+        Returns:
+            The matched literals; None where one side has no literals.
+
+        Raises:
+            InputError: A file that the settings name is missing or broken.
+        """
+        if not all(len(side.triples) for side in attribute_triples):
+            return None
+        left, right = map(ParsedLiterals, attribute_triples)
+        matches = cache.matches
+        # Seeds are not part of it: matches stay when only links have changed.
+        if cache.checksum != _compute_checksum(left, right):
+            matches = match_literals(left, right, settings, progress, seeds)
+        return MatchedLiterals(left, right, matches, entity_counts)
+
+    def to_cache(self) -> CachedMatches:
+        """Keep the matches for the next version.
+
+        Returns:
+            The matches and the checksum of the literals.
+        """
+        return CachedMatches(_compute_checksum(self.left, self.right), self.matches)
+
+    @property
+    def attribute_triples(self) -> tuple[AttributeTriples, AttributeTriples]:
+        """The attribute triples of the left and the right graph."""
+        return self.left.attribute_triples, self.right.attribute_triples
+
+    @cached_property
+    def names(self) -> tuple[EntityNames, EntityNames]:
+        """The names of the left and the right entities."""
+        left, right = map(find_entity_names, (self.left, self.right), self.entity_counts)
+        return left, right
+
+    @cached_property
+    def name_tokens(self) -> tuple[TokenisedTexts, TokenisedTexts]:
+        """The tokens of the first name of each left and each right entity."""
+        left, right = (tokenise_texts(names.first_names) for names in self.names)
+        return left, right
+
+    def list_node_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+        """List the matches as pairs of nodes, which are numbered behind the entities.
+
+        Returns:
+            Left nodes, right nodes and probabilities.
+        """
+        left = self.matches.left.astype(np.int64) + self.entity_counts[0]
+        right = self.matches.right.astype(np.int64) + self.entity_counts[1]
+        return left, right, self.matches.probability
+
+
+def _compute_checksum(left: ParsedLiterals, right: ParsedLiterals) -> int:
+    """Of the ids of all literals in use; an id stands for the same literal for ever."""
+    return zlib.crc32(right.literal_ids.tobytes(), zlib.crc32(left.literal_ids.tobytes()))

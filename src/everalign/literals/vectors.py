@@ -1,8 +1,8 @@
-"""Word vectors in fastText's text form → a vector for each name.
+"""Word vectors in the text format of fastText → a vector for each name.
 
-The file's first line may tell how many words and numbers there are; each other line has a word
-and its numbers, separated by spaces. It is read line by line, and only words that names have are
-kept, so that a file of several gigabytes needs little memory.
+The first line of the file may hold the number of words and of dimensions; each other line has a
+word and its numbers, separated by spaces. It is read line by line, and only words that names
+have are kept, so that a file of several gigabytes needs little memory.
 """
 
 from __future__ import annotations
@@ -15,94 +15,141 @@ from pathlib import Path
 import numpy as np
 
 from everalign.errors import InputError
-from everalign.literals.matches import Floats32, ValueMatches, best_of
-from everalign.rdf.opening import text_blocks
+from everalign.io.streams import read_text_blocks
+from everalign.literals.matches import FloatArray, LiteralMatches, merge_matches
 
-TILE = 1024  # rows that are compared at a time
+TILE_SIZE = 1024  # rows that are compared at a time
+# A cosine of 1 is a probability of 0.9, one of a half or less none, linear between them: an
+# estimate, since no vectors of linked names were at hand.
+MIN_COSINE, PROBABILITY_SLOPE = 0.5, 1.8
 
 
-def read_vectors(path: str | Path, words: set[str]) -> tuple[dict[str, Floats32], int]:
-    """The vectors of those of the words that the file has, in small letters, and their size."""
+def read_vectors(path: str | Path, words: set[str]) -> tuple[dict[str, FloatArray], int]:
+    """Read the vectors of some words.
+
+    Args:
+        path: A file in the text format of fastText, optionally compressed.
+        words: The words wanted, in lower case.
+
+    Returns:
+        The vectors of those words that the file has, and the number of dimensions.
+
+    Raises:
+        InputError: A line that is needed is broken, or the file has no vectors.
+    """
     path = Path(path)
-    found: dict[str, Floats32] = {}
-    size = 0
-    for block in text_blocks(path):
+    vectors: dict[str, FloatArray] = {}
+    dimension = 0
+    for block in read_text_blocks(path):
         for number, line in block.lines():
             word, _, numbers = line.rstrip().partition(" ")
-            if number == 1 and _is_header(word, numbers):
-                continue
-            if not size:  # the first vector tells whether the file has any, and their size
-                size = len(numbers.split())
-                _vector(numbers, size, path, number)
+            if number == 1 and word.isdecimal() and numbers.isdecimal():
+                continue  # the header
+            if not dimension:  # the first vector tells whether the file has any, and their size
+                dimension = len(numbers.split())
+                _parse_vector(numbers, dimension, path, number)
+            # Files list frequent words first, so that the first of several spellings is kept.
             key = word.lower()
-            if key in words and key not in found:
-                found[key] = _vector(numbers, size, path, number)
-    if not size:
+            if key in words and key not in vectors:
+                vectors[key] = _parse_vector(numbers, dimension, path, number)
+    if not dimension:
         raise InputError("holds no word vectors", path=path)
-    return found, size
+    return vectors, dimension
 
 
-def _is_header(word: str, numbers: str) -> bool:
-    return word.isdecimal() and numbers.isdecimal()
-
-
-def _vector(numbers: str, size: int, path: Path, line: int) -> Floats32:
+def _parse_vector(numbers: str, dimension: int, path: Path, line: int) -> FloatArray:
     try:
         vector = np.array(numbers.split(), dtype=np.float32)
     except ValueError:
         raise InputError("expected a word and numbers", path=path, line=line) from None
-    if len(vector) != size or not np.isfinite(vector).all():
-        problem = f"expected a word and {size} finite numbers, found {len(vector)}"
+    if len(vector) != dimension or not np.isfinite(vector).all():
+        problem = f"expected a word and {dimension} finite numbers, found {len(vector)}"
         raise InputError(problem, path=path, line=line)
     return vector
 
 
-def name_vectors(names: Sequence[str], path: str | Path) -> Floats32:
-    """The mean vector of each name's words, in which rare words count more; 0 if none is known.
+def compute_name_vectors(names: Sequence[str], path: str | Path) -> FloatArray:
+    """Compute the mean of the vectors of each name's words; rare words weigh more.
 
-    A row per name, of length 1 (or 0).
+    Args:
+        names: Normalised names.
+        path: A file of word vectors.
+
+    Returns:
+        A row of length 1 per name; zeros if none of its words is in the file.
+
+    Raises:
+        InputError: The file is broken.
     """
-    split = [name.lower().split() for name in names]
-    count = Counter(word for words in split for word in set(words))
-    known, size = read_vectors(path, set(count))
-    vectors = np.zeros((len(names), size), dtype=np.float32)
-    for row, words in enumerate(split):
+    words_of_names = [name.lower().split() for name in names]
+    frequency = Counter(word for words in words_of_names for word in set(words))
+    word_vectors, dimension = read_vectors(path, set(frequency))
+    vectors = np.zeros((len(names), dimension), dtype=np.float32)
+    for row, words in enumerate(words_of_names):
         for word in words:
-            if word in known:
-                vectors[row] += known[word] * math.log1p(len(names) / count[word])
+            if word in word_vectors:
+                vectors[row] += word_vectors[word] * math.log1p(len(names) / frequency[word])
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
 
 
-def refuse_other_space(left: Floats32, right: Floats32) -> None:
-    """Vectors of different sizes cannot be compared."""
+def check_same_dimension(left: FloatArray, right: FloatArray) -> None:
+    """Check that vectors of two sides can be compared.
+
+    Args:
+        left: A row per left name.
+        right: A row per right name.
+
+    Raises:
+        InputError: They have different numbers of dimensions.
+    """
     if left.shape[1] != right.shape[1]:
         problem = f"the word vectors have {left.shape[1]} and {right.shape[1]} numbers"
         raise InputError(f"{problem}: they must be of one space")
 
 
-def near_vectors(left: Floats32, right: Floats32, kept: int, least: float) -> ValueMatches:
-    """The pairs of rows of length 1 in which one is among the `kept` nearest of the other.
+def match_vectors(
+    left: FloatArray, right: FloatArray, neighbours: int, min_probability: float
+) -> LiteralMatches:
+    """Find the pairs of rows in which either is among the nearest of the other.
 
-    A cosine of 1 is a probability of 0.9, one of a half or less none. What is less likely than
-    `least` is left out.
+    Args:
+        left: Rows of length 1.
+        right: The same on the right.
+        neighbours: How many of the nearest are kept for each row.
+        min_probability: Less probable pairs are dropped.
 
-    >>> near_vectors(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), 1, 0.1).rows()
-    [(0, 0, 0.9), (1, 1, 0.9)]
+    Returns:
+        Pairs of rows with a probability that grows with their cosine.
+
+    Raises:
+        InputError: The two have different numbers of dimensions.
+
+    Example:
+        >>> match_vectors(np.eye(2, dtype="f4"), np.eye(2, dtype="f4"), 1, 0.1).to_rows()
+        [(0, 0, 0.9), (1, 1, 0.9)]
     """
-    refuse_other_space(left, right)
-    return best_of(
-        [_nearest(left, right, kept, least), _nearest(right, left, kept, least).turned()]
-    )
+    check_same_dimension(left, right)
+    forward = _find_nearest(left, right, neighbours, min_probability)
+    backward = _find_nearest(right, left, neighbours, min_probability).swap_sides()
+    return merge_matches([forward, backward])
 
 
-def _nearest(mine: Floats32, theirs: Floats32, kept: int, least: float) -> ValueMatches:
-    kept = min(kept, len(theirs))
-    parts = [ValueMatches.none()]
-    for first in range(0, len(mine) if kept else 0, TILE):
-        cosine = mine[first : first + TILE] @ theirs.T
-        column = np.argpartition(-cosine, kept - 1, axis=1)[:, :kept]
-        chance = 1.8 * (np.take_along_axis(cosine, column, axis=1) - 0.5)
-        row, place = np.nonzero(chance >= least)
-        parts.append(ValueMatches.of(first + row, column[row, place], chance[row, place]))
-    return best_of(parts)
+def _find_nearest(
+    queries: FloatArray, rows: FloatArray, neighbours: int, min_probability: float
+) -> LiteralMatches:
+    neighbours = min(neighbours, len(rows))
+    found = [LiteralMatches.empty()]
+    for first in range(0, len(queries) if neighbours else 0, TILE_SIZE):
+        cosine = queries[first : first + TILE_SIZE] @ rows.T
+        # No order is needed, since pairs are sorted by id when they are merged.
+        nearest = np.argpartition(-cosine, neighbours - 1, axis=1)[:, :neighbours]
+        nearest_cosine = np.take_along_axis(cosine, nearest, axis=1)
+        probability = PROBABILITY_SLOPE * (nearest_cosine - MIN_COSINE)
+        query, slot = np.nonzero(probability >= min_probability)
+        found.append(
+            LiteralMatches.from_columns(
+                first + query, nearest[query, slot], probability[query, slot]
+            )
+        )
+    return merge_matches(found)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from tests.methods.evidence.samples import Sampled
 
-from everalign.graph import Values
-from everalign.methods import Problem
+from everalign.graph import AttributeTriples
+from everalign.methods import AlignmentTask
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
@@ -23,35 +23,37 @@ def word(number: int) -> str:
     return "".join(np.random.default_rng(number).choice(LETTERS, 9).tolist())
 
 
-def values(names: Mapping[int, str], attribute: str = "name") -> Values:
+def values(names: Mapping[int, str], attribute: str = "name") -> AttributeTriples:
     """The names of entities as literals of one attribute."""
     numbers: dict[str, int] = {}
     rows = [
         (entity, 0, numbers.setdefault(f'"{name}"', len(numbers)))
         for entity, name in names.items()
     ]
-    return Values(np.array(rows, dtype=np.int32).reshape(-1, 3), [attribute], list(numbers))
+    return AttributeTriples(
+        np.array(rows, dtype=np.int32).reshape(-1, 3), [attribute], list(numbers)
+    )
 
 
 def named(
     sample: Sampled, snapshot: int = 0, unnamed: Collection[int] = (), wrong: Collection[int] = ()
-) -> Problem:
+) -> AlignmentTask:
     """The problem with names: counterparts have the same one, and nobody else has it.
 
     Left entities that are `unnamed` and their counterparts have none, and the right ones of
     those that are `wrong` have each other's.
     """
     problem = sample.problems[snapshot]
-    links = [*sample.gold[snapshot], *problem.seeds.tolist(), *problem.valid.tolist()]
+    links = [*sample.gold[snapshot], *problem.seeds.tolist(), *problem.validation.tolist()]
     of_right = {right: left for left, right in links}
     of_right |= dict(zip(*_handed_round(of_right, wrong), strict=True))
-    left = {n: word(n) for n in range(problem.left.entities) if n not in unnamed}
+    left = {n: word(n) for n in range(problem.left.entity_count) if n not in unnamed}
     right = {
         n: word(of_right.get(n, 100_000 + n)).upper()
-        for n in range(problem.right.entities)
+        for n in range(problem.right.entity_count)
         if of_right.get(n) not in unnamed
     }
-    return replace(problem, left_values=values(left), right_values=values(right, "nomen"))
+    return replace(problem, left_attributes=values(left), right_attributes=values(right, "nomen"))
 
 
 def _handed_round(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from everalign._progress import no_progress
+from everalign.benchmark.metrics import score_links
+from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.config import Config
-from everalign.evaluation.metrics import score
-from everalign.graph import Graph, IntArray, Vocabulary, take_links, take_triples
-from everalign.matching import Candidates
-from everalign.methods import Method, Problem, make_method
-from everalign.progress import silent
-from everalign.sample import SampleConfig, generate
+from everalign.graph import Graph, IntArray, Vocabulary, encode_links, encode_triples
+from everalign.matching import CandidatePairs
+from everalign.methods import AlignmentTask, Method, create_method
 
 Pair = tuple[int, int]
 NO_LINKS: IntArray = np.empty((0, 2), dtype=np.int32)
@@ -24,80 +24,82 @@ NO_LINKS: IntArray = np.empty((0, 2), dtype=np.int32)
 class Sampled:
     """The problem of each snapshot, without links in force, and its gold links."""
 
-    problems: list[Problem]
+    problems: list[AlignmentTask]
     gold: list[list[Pair]]
 
-    def f1(self, found: Candidates, snapshot: int) -> float:
-        return score(found.accepted().pairs(), self.gold[snapshot]).f1
+    def f1(self, found: CandidatePairs, snapshot: int) -> float:
+        return score_links(found.accepted().pairs(), self.gold[snapshot]).f1
 
 
 def sampled(config: SampleConfig) -> Sampled:
-    sample = generate(config)
+    sample = generate_sample(config)
     sides = Vocabulary(), Vocabulary()
     graphs = Graph.empty(), Graph.empty()
     problems, gold = [], []
     for t in range(config.snapshots):
-        sizes = graphs[0].entities, graphs[1].entities
+        sizes = graphs[0].entity_count, graphs[1].entity_count
         graphs = (
-            graphs[0].grown(take_triples(sample.left(t), sides[0])),
-            graphs[1].grown(take_triples(sample.right(t), sides[1])),
+            graphs[0].with_triples(encode_triples(sample.left(t), sides[0])),
+            graphs[1].with_triples(encode_triples(sample.right(t), sides[1])),
         )
-        seeds = take_links(sample.seeds, *sides)
-        valid = take_links(sample.valid, *sides)
-        problems.append(Problem(*graphs, seeds, valid, *sizes))
-        gold.append([(one, two) for one, two in take_links(sample.gold(t), *sides).tolist()])
+        seeds = encode_links(sample.seeds, *sides)
+        valid = encode_links(sample.validation_links, *sides)
+        problems.append(AlignmentTask(*graphs, seeds, valid, *sizes))
+        gold.append([(one, two) for one, two in encode_links(sample.gold(t), *sides).tolist()])
     return Sampled(problems, gold)
 
 
-def twice(problem: Problem) -> Problem:
+def twice(problem: AlignmentTask) -> AlignmentTask:
     """The problem and, with higher ids and not joined to it, the same once more."""
-    sizes = np.array([problem.left.entities, problem.right.entities], dtype=np.int32)
+    sizes = np.array([problem.left.entity_count, problem.right.entity_count], dtype=np.int32)
     return replace(
         problem,
         left=_doubled(problem.left),
         right=_doubled(problem.right),
         seeds=np.concatenate([problem.seeds, problem.seeds + sizes]),
-        valid=np.concatenate([problem.valid, problem.valid + sizes]),
+        validation=np.concatenate([problem.validation, problem.validation + sizes]),
     )
 
 
 def _doubled(graph: Graph) -> Graph:
-    shifted = graph.triples + np.array([graph.entities, 0, graph.entities], dtype=np.int32)
-    return Graph.assembled([graph.triples, shifted])
+    shifted = graph.triples + np.array([graph.entity_count, 0, graph.entity_count], dtype=np.int32)
+    return Graph.from_parts([graph.triples, shifted])
 
 
 def grown(
-    problem: Problem, left: list[tuple[int, int, int]], right: list[tuple[int, int, int]]
-) -> Problem:
+    problem: AlignmentTask, left: list[tuple[int, int, int]], right: list[tuple[int, int, int]]
+) -> AlignmentTask:
     """The problem after either graph has gained triples."""
     more = (np.array(rows, dtype=np.int32).reshape(-1, 3) for rows in (left, right))
     return replace(
         problem,
-        left=problem.left.grown(next(more)),
-        right=problem.right.grown(next(more)),
-        old_left=problem.left.entities,
-        old_right=problem.right.entities,
+        left=problem.left.with_triples(next(more)),
+        right=problem.right.with_triples(next(more)),
+        known_left_count=problem.left.entity_count,
+        known_right_count=problem.right.entity_count,
     )
 
 
-def fitted(problem: Problem, settings: Mapping[str, Any] | None = None) -> Method:
-    method = make_method(Config(method="evidence", settings=settings or {}))
-    method.fit(problem, silent)
+def fitted(problem: AlignmentTask, settings: Mapping[str, Any] | None = None) -> Method:
+    method = create_method(Config(method="evidence", settings=settings or {}))
+    method.fit(problem, no_progress)
     return method
 
 
-def found(method: Method, problem: Problem) -> Candidates:
-    return method.candidates(problem, silent)
+def found(method: Method, problem: AlignmentTask) -> CandidatePairs:
+    return method.candidates(problem, no_progress)
 
 
-def with_hub(problem: Problem, neighbours: int) -> Problem:
+def with_hub(problem: AlignmentTask, neighbours: int) -> AlignmentTask:
     """The problem with one more entity on either side, joined to all and to many new ones."""
     sides = (_hub(side, neighbours) for side in (problem.left, problem.right))
     return replace(problem, left=next(sides), right=next(sides))
 
 
 def _hub(graph: Graph, neighbours: int) -> Graph:
-    hub = graph.entities
+    hub = graph.entity_count
     others = np.delete(np.arange(neighbours + 1, dtype=np.int32), hub)
-    rows = np.stack([np.full_like(others, hub), np.full_like(others, graph.relations), others])
-    return Graph.assembled([graph.triples, rows.T])
+    rows = np.stack(
+        [np.full_like(others, hub), np.full_like(others, graph.relation_count), others]
+    )
+    return Graph.from_parts([graph.triples, rows.T])

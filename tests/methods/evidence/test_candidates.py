@@ -1,25 +1,26 @@
-"""Tables of pairs, the standing of each, and the one-to-one choice, against plain loops."""
+"""Candidate tables, competitors and the one-to-one choice, against plain loops."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from everalign.methods.evidence.adjacency import FloatArray
 from everalign.methods.evidence.candidates import (
     BEST_OTHER,
     COUNT,
-    MANY,
+    LEFT,
+    MIN_SORTED_ROWS,
     RANK,
+    RIGHT,
     SHARE,
-    Table,
-    best_other,
-    one_to_one,
-    standings,
-    table_of,
+    CandidateTable,
+    find_best_other,
+    rank_competitors,
+    select_one_to_one,
 )
-from everalign.methods.evidence.side import Floats
 
 Pair = tuple[int, int]
 
@@ -29,9 +30,9 @@ PAIRS = st.lists(st.tuples(IDS, IDS), max_size=20)
 SCORES = st.sampled_from([0.125, 0.25, 0.5, 0.75])
 
 
-def table(pairs: list[Pair]) -> Table:
+def table(pairs: list[Pair]) -> CandidateTable:
     rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-    return table_of(rows[:, 0], rows[:, 1], (6, 6))
+    return CandidateTable.from_pairs(rows[:, 0], rows[:, 1], (6, 6))
 
 
 @st.composite
@@ -40,11 +41,11 @@ def scored(draw: st.DrawFn) -> dict[Pair, float]:
     return {pair: draw(SCORES) for pair in sorted(set(draw(PAIRS)))}
 
 
-def scores(pairs: dict[Pair, float]) -> Floats:
+def scores(pairs: dict[Pair, float]) -> FloatArray:
     return np.array(list(pairs.values()), dtype=np.float32)
 
 
-@settings(deadline=None)
+@pytest.mark.slow
 @given(PAIRS)
 def test_a_table_has_each_pair_once_and_finds_it(pairs: list[Pair]) -> None:
     found = table(pairs)
@@ -53,48 +54,50 @@ def test_a_table_has_each_pair_once_and_finds_it(pairs: list[Pair]) -> None:
     for entity in range(6):
         mine = slice(*found.left_start[entity : entity + 2].tolist())
         assert rows[mine] == [pair for pair in rows if pair[0] == entity]
-        theirs = found.by_right[slice(*found.right_start[entity : entity + 2].tolist())]
+        theirs = found.right_order[slice(*found.right_start[entity : entity + 2].tolist())]
         assert [rows[n] for n in theirs] == [pair for pair in rows if pair[1] == entity]
     everyone = np.arange(36)
-    places = found.find(everyone // 6, everyone % 6).tolist()
+    places = found.find_rows(everyone // 6, everyone % 6).tolist()
     assert [rows[n] if n >= 0 else None for n in places] == [
         pair if pair in rows else None for pair in zip(everyone // 6, everyone % 6, strict=True)
     ]
 
 
-def check_standing(pairs: dict[Pair, float], side: int, standing: Floats) -> None:
+def check_ranks(pairs: dict[Pair, float], side: int, ranks: FloatArray) -> None:
     """Every row against the others of its left (side 0) or right (side 1) entity."""
-    for (pair, score), row in zip(pairs.items(), standing, strict=True):
-        rivals = [other for other in pairs if other[side] == pair[side]]
-        ranked = sorted(rivals, key=lambda other: (-pairs[other], other))
-        others = [pairs[other] for other in rivals if other != pair]
+    for (pair, score), row in zip(pairs.items(), ranks, strict=True):
+        competitors = [other for other in pairs if other[side] == pair[side]]
+        ranked = sorted(competitors, key=lambda other: (-pairs[other], other))
+        others = [pairs[other] for other in competitors if other != pair]
         assert row[RANK] == ranked.index(pair)
-        assert row[COUNT] == len(rivals)
+        assert row[COUNT] == len(competitors)
         assert row[BEST_OTHER] == max(others, default=0)
-        assert row[SHARE] == pytest.approx(score / sum(pairs[other] for other in rivals))
+        assert row[SHARE] == pytest.approx(score / sum(pairs[other] for other in competitors))
 
 
-@settings(deadline=None)
+@pytest.mark.slow
 @given(scored())
-def test_the_standing_of_each_pair(pairs: dict[Pair, float]) -> None:
-    left, right = standings(table(list(pairs)), scores(pairs))
-    check_standing(pairs, 0, left)
-    check_standing(pairs, 1, right)
-    for side, standing in enumerate((left, right)):
-        other = best_other(table(list(pairs)), scores(pairs), side)
-        assert other.tolist() == standing[:, BEST_OTHER].tolist()
+def test_each_pair_is_compared_with_its_competitors(pairs: dict[Pair, float]) -> None:
+    left, right = (
+        rank_competitors(table(list(pairs)), scores(pairs), side) for side in (LEFT, RIGHT)
+    )
+    check_ranks(pairs, 0, left)
+    check_ranks(pairs, 1, right)
+    for side, ranks in enumerate((left, right)):
+        other = find_best_other(table(list(pairs)), scores(pairs), side)
+        assert other.tolist() == ranks[:, BEST_OTHER].tolist()
 
 
-def test_standing_among_many() -> None:
-    count = 2 * MANY
+def test_ranks_among_many_competitors() -> None:
+    count = 2 * MIN_SORTED_ROWS
     pairs = {(0, n): float(1 + n * 7 % 10) for n in range(count)}
     ids = np.arange(count)
-    crowd = table_of(np.zeros(count, dtype=np.int32), ids, (1, count))
-    left, _ = standings(crowd, scores(pairs))
-    check_standing(pairs, 0, left)
+    crowd = CandidateTable.from_pairs(np.zeros(count, dtype=np.int32), ids, (1, count))
+    left = rank_competitors(crowd, scores(pairs), LEFT)
+    check_ranks(pairs, 0, left)
 
 
-@settings(deadline=None)
+@pytest.mark.slow
 @given(scored())
 def test_one_to_one_takes_the_best_pair_then_the_best_of_the_others(
     pairs: dict[Pair, float],
@@ -108,5 +111,5 @@ def test_one_to_one_takes_the_best_pair_then_the_best_of_the_others(
             for pair, score in left_over.items()
             if pair[0] != best[0] and pair[1] != best[1]
         }
-    rows = one_to_one(table(list(pairs)), scores(pairs))
+    rows = select_one_to_one(table(list(pairs)), scores(pairs))
     assert [list(pairs)[n] for n in rows] == sorted(taken)

@@ -16,12 +16,14 @@ from tests.methods.evidence.samples import (
     twice,
 )
 
+from everalign._progress import no_progress
+from everalign.benchmark.synthetic import SampleConfig
 from everalign.config import Config
 from everalign.graph import Graph
-from everalign.methods import Arrays, Problem, make_method
-from everalign.methods.evidence.memory import from_arrays, to_arrays
-from everalign.progress import silent
-from everalign.sample import SampleConfig
+from everalign.methods import AlignmentTask, StateArrays, create_method
+from everalign.methods.evidence.method import AlignmentState
+
+pytestmark = pytest.mark.slow
 
 Probabilities = dict[tuple[int, int], float]
 
@@ -38,24 +40,28 @@ def growing() -> Sampled:
     return little_growth(seed=0)
 
 
-def updated(before: Problem, after: Problem, full: bool = False) -> Arrays:
+def updated(before: AlignmentTask, after: AlignmentTask, full: bool = False) -> StateArrays:
     """What is kept after a fit and an update."""
     method = fitted(before)
-    method.update(replace(after, links=found(method, before), full=full), silent)
+    method.update(
+        replace(after, previous_links=found(method, before), rescore_all=full), no_progress
+    )
     return method.save()
 
 
-def probabilities(arrays: Arrays) -> Probabilities:
-    pairs = zip(arrays["left"].tolist(), arrays["right"].tolist(), strict=True)
-    return dict(zip(pairs, arrays["probability"].tolist(), strict=True))
+def probabilities(arrays: StateArrays) -> Probabilities:
+    pairs = zip(arrays["candidate_left"].tolist(), arrays["candidate_right"].tolist(), strict=True)
+    return dict(zip(pairs, arrays["match_probability"].tolist(), strict=True))
 
 
 def test_the_delta_is_small(growing: Sampled) -> None:
-    """So small that the judge does not learn anew: the tests below are about spreading."""
+    """So small that the models are not trained again: the tests below are about spreading."""
     before, after = growing.problems
     assert len(after.left.triples) > len(before.left.triples)
+    models = {name: array for name, array in fitted(before).save().items() if "_model" in name}
     arrays = updated(before, after)
-    assert arrays["studied"] == len(before.left.triples) + len(before.right.triples)
+    assert len(models) == 4
+    assert all(arrays[name].tobytes() == model.tobytes() for name, model in models.items())
 
 
 def qualities(sample: Sampled) -> tuple[float, float, float]:
@@ -66,9 +72,9 @@ def qualities(sample: Sampled) -> tuple[float, float, float]:
     out = []
     for full in (False, True):
         method.load(state)
-        method.update(replace(after, links=links, full=full), silent)
+        method.update(replace(after, previous_links=links, rescore_all=full), no_progress)
         out.append(sample.f1(found(method, after), 1))
-    at_once = found(fitted(replace(after, old_left=0, old_right=0)), after)
+    at_once = found(fitted(replace(after, known_left_count=0, known_right_count=0)), after)
     return out[0], out[1], sample.f1(at_once, 1)
 
 
@@ -82,11 +88,11 @@ def test_an_update_is_about_as_good_as_a_fit() -> None:
 
 
 def test_a_delta_leaves_alone_what_it_cannot_reach(growing: Sampled) -> None:
-    """Of two worlds that nothing joins, only one gets new triples."""
+    """Of two parts that nothing joins, only one gets new triples."""
     one = growing.problems[0]
-    n, m = one.left.entities, one.right.entities
+    n, m = one.left.entity_count, one.right.entity_count
     both = twice(one)
-    news = both.left.entities
+    news = both.left.entity_count
     delta = [(news, 0, 0), (news, 1, 1), (news, 0, 2)]
     before = probabilities(fitted(both).save())
     after = probabilities(updated(both, grown(both, delta, [(0, 0, 1), (0, 0, 2)])))
@@ -106,56 +112,40 @@ def test_new_entities_are_found_where_all_others_are_linked() -> None:
     rng = np.random.default_rng(0)
     triples = rng.integers(0, 200, (1500, 3), dtype=np.int32) % [200, 4, 200]
     triples[:200, 0] = range(200)
-    graph = Graph.empty().grown(triples.astype(np.int32))
+    graph = Graph.empty().with_triples(triples.astype(np.int32))
     links = np.repeat(np.arange(200, dtype=np.int32), 2).reshape(-1, 2)
-    before = Problem(graph, graph, links[:150], links[150:])
+    before = AlignmentTask(graph, graph, links[:150], links[150:])
     delta = [(200 + n, k % 4, 7 * n + 11 * k) for n in range(5) for k in range(15)]
     after = grown(before, delta, delta)
     method = fitted(before)
     assert len(found(method, before)) == 0
-    method.update(after, silent)
+    method.update(after, no_progress)
     assert found(method, after).accepted().pairs() == [(n, n) for n in range(200, 205)]
 
 
-def test_what_is_kept_comes_back(growing: Sampled) -> None:
+def test_saved_state_is_restored(growing: Sampled) -> None:
     arrays = fitted(growing.problems[0]).save()
     for array in arrays.values():
         array.flags.writeable = False  # as it is when it lies on disk
-    again = to_arrays(from_arrays(arrays), soft=0.1)
+    again = AlignmentState.from_arrays(arrays).to_arrays(0.1)
     assert {name: value.tolist() for name, value in again.items()} == {
         name: value.tolist() for name, value in arrays.items()
     }
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_loaded_it_goes_on_as_before(growing: Sampled, full: bool) -> None:
+def test_a_loaded_method_updates_as_before(growing: Sampled, full: bool) -> None:
     before, after = growing.problems
-    method, other = fitted(before), make_method(Config(method="evidence"))
+    method, other = fitted(before), create_method(Config(method="evidence"))
     other.load(method.save())
     for each in (method, other):
-        each.update(replace(after, full=full), silent)
+        each.update(replace(after, rescore_all=full), no_progress)
     assert probabilities(other.save()) == probabilities(method.save())
 
 
-def test_what_a_release_before_literals_has_kept_is_gone_on_with(growing: Sampled) -> None:
-    before, after = growing.problems
-    method, other = fitted(before), make_method(Config(method="evidence"))
-    later = ("facts_", "trusted", "literal", "judges_")
-    kept = {
-        name: array
-        for name, array in method.save().items()
-        if not name.startswith(later) and not name.endswith("_with_literals")
-    }
-    other.load(kept)
-    assert found(other, before).pairs() == found(method, before).pairs()
-    method.update(replace(after, full=True), silent)
-    other.update(after, silent)  # it learns again, since it does not know what has changed
-    assert probabilities(other.save()) == probabilities(method.save())
-
-
-def test_what_is_kept_comes_back_where_nothing_was_learned(growing: Sampled) -> None:
-    bare = replace(growing.problems[0], seeds=NO_LINKS, valid=NO_LINKS)
+def test_state_without_models_is_restored(growing: Sampled) -> None:
+    bare = replace(growing.problems[0], seeds=NO_LINKS, validation=NO_LINKS)
     arrays = fitted(bare).save()
-    memory = from_arrays(arrays)
-    assert memory.lore is None
-    assert to_arrays(memory, soft=0.1).keys() == arrays.keys()
+    state = AlignmentState.from_arrays(arrays)
+    assert state.models is None
+    assert state.to_arrays(0.1).keys() == arrays.keys()

@@ -1,5 +1,6 @@
 """The systems that the ContEA paper compares itself with, each in a file of its own.
 
-A static method (`static.Static`) says how it learns and embeds; `retraining` learns it from
-nothing at every version, `inductive` learns it once and then only embeds. Need PyTorch.
+`base` has what all of them share: a model defines its parameters, losses and vectors;
+`RetrainedMethod` fits it anew at every version, `InductiveMethod` fits it once. `convolution`,
+`negatives` and `losses` are parts that several models use. Needs PyTorch.
 """

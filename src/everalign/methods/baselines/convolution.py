@@ -1,4 +1,7 @@
-"""Graph convolution: each node takes the weighted sum of its neighbours and itself."""
+"""Graph convolution: each node takes the weighted sum of its neighbours and itself.
+
+Kipf, Welling: Semi-Supervised Classification with Graph Convolutional Networks. ICLR 2017.
+"""
 
 from __future__ import annotations
 
@@ -12,91 +15,164 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from everalign.graph import UnionGraph
+from everalign.methods.neural.pairs import NodeArray
 
 Ints = NDArray[Any]
 Edges = tuple[Ints, Ints]
 
-OWN = 0.5  # what a node counts among its neighbours: rows without a seed say little
+# Weight of a node among its neighbours in a mean: entities without a seed are initialised at
+# random, so that their own row says little. A half was best on validation links.
+SELF_WEIGHT = 0.5
 NO_EDGES: Edges = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Adjacency:
-    """A sparse matrix, and its transpose for the way back."""
+    """A sparse adjacency matrix, and its transpose for the backward pass."""
 
     matrix: Tensor
-    transpose: Tensor
+    transposed: Tensor
 
     @staticmethod
-    def of(row: Ints, column: Ints, value: NDArray[Any], shape: tuple[int, int]) -> Adjacency:
-        """By its entries in any order; those at one place are added up."""
-        rows, columns = shape
-        place, entry = np.unique(row * np.int64(columns) + column, return_inverse=True)
-        total = torch.from_numpy(np.bincount(entry, value, len(place)).astype(np.float32))
-        row, column = np.divmod(place, max(columns, 1))
-        order = np.argsort(column, kind="stable")
+    def from_entries(
+        row: Ints, column: Ints, value: NDArray[Any], shape: tuple[int, int]
+    ) -> Adjacency:
+        """Build a matrix; entries at the same place are summed.
+
+        Args:
+            row: Row of each entry, in any order.
+            column: Column of each entry.
+            value: Value of each entry.
+            shape: Rows and columns of the matrix.
+
+        Returns:
+            The matrix with its transpose.
+        """
+        row_count, column_count = shape
+        # An entry is the number row · columns + column: sorted by it, rows are in order.
+        key, entry = np.unique(row * np.int64(column_count) + column, return_inverse=True)
+        summed = torch.from_numpy(np.bincount(entry, value, len(key)).astype(np.float32))
+        row, column = np.divmod(key, max(column_count, 1))
+        by_column = np.argsort(column, kind="stable")
         return Adjacency(
-            compressed(row, column, total, (rows, columns)),
-            compressed(column[order], row[order], total[order], (columns, rows)),
+            build_csr_matrix(row, column, summed, (row_count, column_count)),
+            build_csr_matrix(
+                column[by_column], row[by_column], summed[by_column], (column_count, row_count)
+            ),
         )
 
-    def turned(self) -> Adjacency:
-        """The same with rows and columns in each other's place."""
-        return Adjacency(self.transpose, self.matrix)
+    def transpose(self) -> Adjacency:
+        """Swap rows and columns.
+
+        Returns:
+            The transposed matrix.
+        """
+        return Adjacency(self.transposed, self.matrix)
+
+    def aggregate_rows(self, inputs: Tensor) -> Tensor:
+        """Multiply the matrix by a table: the weighted sum over each node's neighbours.
+
+        Args:
+            inputs: A row for each column of the matrix.
+
+        Returns:
+            A row for each row of the matrix.
+        """
+        result: Tensor = _SparseProduct.apply(self, inputs)  # type: ignore[no-untyped-call]
+        return result
 
 
-class _Spread(torch.autograd.Function):
+class _SparseProduct(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, adjacency: Adjacency, x: Tensor) -> Tensor:
+    def forward(ctx: Any, adjacency: Adjacency, inputs: Tensor) -> Tensor:
         ctx.adjacency = adjacency
-        return adjacency.matrix @ x
+        return adjacency.matrix @ inputs
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        return None, ctx.adjacency.transpose @ grads[0].contiguous()
+        # Built once with the matrix: it would else be transposed in every backward pass.
+        return None, ctx.adjacency.transposed @ grads[0].contiguous()
 
 
-def normalised_adjacency(graph: UnionGraph) -> Adjacency:
-    """D^-½ (A + I) D^-½ with the row sums D of A + I."""
-    own = np.arange(graph.nodes)
-    row, column = np.concatenate([graph.source, own]), np.concatenate([graph.target, own])
-    scale = np.bincount(row, minlength=graph.nodes) ** -0.5
-    return Adjacency.of(row, column, scale[row] * scale[column], (graph.nodes,) * 2)
+def build_normalised_adjacency(graph: UnionGraph) -> Adjacency:
+    """Build the normalised adjacency D^-½ (A + I) D^-½, with the row sums D of A + I.
 
+    Args:
+        graph: The union graph.
 
-def mean_adjacency(
-    graph: UnionGraph, weight: NDArray[np.float32] | None = None, more: Edges = NO_EDGES
-) -> Adjacency:
-    """The weighted mean of a node's neighbours, among whom it counts a half itself.
-
-    `weight` has a number per edge, else they count 1; so do `more`, which are sources and targets
-    of edges that the graph does not have.
+    Returns:
+        The matrix, nodes × nodes.
     """
-    own = np.arange(graph.nodes)
-    row = np.concatenate([graph.source, own, more[0]])
-    column = np.concatenate([graph.target, own, more[1]])
-    edge = np.ones(len(graph.source)) if weight is None else weight
-    value = np.concatenate([edge, np.full(graph.nodes, OWN), np.ones(len(more[0]))])
-    total = np.bincount(row, value, graph.nodes)
-    return Adjacency.of(row, column, value / total[row], (graph.nodes,) * 2)
+    nodes = np.arange(graph.node_count)
+    row, column = np.concatenate([graph.source, nodes]), np.concatenate([graph.target, nodes])
+    # No row sum is 0, since every node is its own neighbour here.
+    scale = np.bincount(row, minlength=graph.node_count) ** -0.5
+    return Adjacency.from_entries(row, column, scale[row] * scale[column], (graph.node_count,) * 2)
 
 
-def implied_edges(graph: UnionGraph, seeds: NDArray[np.int64]) -> Edges:
-    """Edges between members of seeds whose partners have one, where they have none themselves."""
-    partner = np.full(graph.nodes, -1)
+def build_mean_adjacency(
+    graph: UnionGraph,
+    edge_weight: NDArray[np.float32] | None = None,
+    more_edges: Edges = NO_EDGES,
+) -> Adjacency:
+    """Build the matrix of mean aggregation: the weighted mean of a node's neighbours and itself.
+
+    Args:
+        graph: The union graph.
+        edge_weight: Weight of each edge of the graph; 1 if None.
+        more_edges: Sources and targets of edges that the graph does not have, of weight 1.
+
+    Returns:
+        The matrix, nodes × nodes.
+    """
+    nodes = np.arange(graph.node_count)
+    row = np.concatenate([graph.source, nodes, more_edges[0]])
+    column = np.concatenate([graph.target, nodes, more_edges[1]])
+    own_weight = np.full(graph.node_count, SELF_WEIGHT)
+    graph_weight = np.ones(len(graph.source)) if edge_weight is None else edge_weight
+    weight = np.concatenate([graph_weight, own_weight, np.ones(len(more_edges[0]))])
+    total = np.bincount(row, weight, graph.node_count)
+    return Adjacency.from_entries(row, column, weight / total[row], (graph.node_count,) * 2)
+
+
+def find_implied_edges(graph: UnionGraph, seeds: NodeArray) -> Edges:
+    """Find edges between members of seeds whose partners are connected, where there are none.
+
+    Args:
+        graph: The union graph.
+        seeds: Rows of (left node, right node).
+
+    Returns:
+        Sources and targets of the missing edges.
+    """
+    partner = np.full(graph.node_count, -1)
+    # In both directions. Of an entity with several seeds, one counts.
     partner[seeds] = seeds[:, ::-1]
     source, target = partner[graph.source], partner[graph.target]
-    both = (source >= 0) & (target >= 0)
-    there = graph.source * np.int64(graph.nodes) + graph.target
-    missing = np.setdiff1d(source[both] * np.int64(graph.nodes) + target[both], there)
-    return missing // max(graph.nodes, 1), missing % max(graph.nodes, 1)
+    is_complete = (source >= 0) & (target >= 0)
+    # An edge is the number source · nodes + target.
+    present = graph.source * np.int64(graph.node_count) + graph.target
+    implied = source[is_complete] * np.int64(graph.node_count) + target[is_complete]
+    missing = np.setdiff1d(implied, present)
+    return missing // max(graph.node_count, 1), missing % max(graph.node_count, 1)
 
 
-def compressed(row: Ints, column: Ints, value: Tensor, shape: tuple[int, int]) -> Tensor:
-    """A sparse matrix by its entries, whose rows are sorted."""
+def build_csr_matrix(row: Ints, column: Ints, value: Tensor, shape: tuple[int, int]) -> Tensor:
+    """Build a sparse matrix in compressed row format.
+
+    Args:
+        row: Row of each entry, sorted.
+        column: Column of each entry.
+        value: Value of each entry.
+        shape: Rows and columns of the matrix.
+
+    Returns:
+        The sparse tensor.
+    """
+    # 32 bits, as in `UnionGraph`: with 64, a product would have more to read.
     start = np.searchsorted(row, np.arange(shape[0] + 1)).astype(np.int32)
     with warnings.catch_warnings():
-        # Compressed rows are called a beta feature; their product with a table is an old one.
+        # PyTorch calls compressed rows a beta feature; their product with a table is stable.
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
         return torch.sparse_csr_tensor(
             torch.from_numpy(start),
@@ -105,9 +181,3 @@ def compressed(row: Ints, column: Ints, value: Tensor, shape: tuple[int, int]) -
             shape,
             check_invariants=False,
         )
-
-
-def spread(adjacency: Adjacency, x: Tensor) -> Tensor:
-    """What each node takes from its neighbours and itself, for a row of x per node."""
-    result: Tensor = _Spread.apply(adjacency, x)  # type: ignore[no-untyped-call]
-    return result

@@ -14,22 +14,41 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everalign.config import build
+from everalign.config import build_settings
 from everalign.errors import ConfigError
 from everalign.graph import IntArray
-from everalign.methods.baselines.retraining import Retraining
-from everalign.methods.baselines.settings import BaselineSettings
-from everalign.methods.baselines.static import Static, Task
-from everalign.methods.neural.chance import Chance
+from everalign.methods.base import Method
+from everalign.methods.baselines.base import (
+    BaselineModel,
+    BaselineSettings,
+    RetrainedMethod,
+    TrainingProblem,
+)
 from everalign.methods.neural.encoder import Encoder
-from everalign.methods.neural.training import Batch, rmsprop, shuffled
-from everalign.methods.protocol import Method
+from everalign.methods.neural.training import (
+    RandomGenerators,
+    SeedBatch,
+    create_rmsprop,
+    iterate_batches,
+)
 
 
 @dataclass(frozen=True)
 class DualAMNSettings(BaselineSettings):
-    """As ContEA's, where it has them."""
+    """Settings of Dual-AMN, MEAN+ and LAN+, beside those of every baseline; as ContEA's.
 
+    Attributes:
+        depth: Layers of the encoder.
+        proxies: Proxies of the cross-graph layer.
+        dropout: Dropout rate.
+        batch: Seed pairs per batch.
+        negatives: Random negatives per batch.
+
+    Raises:
+        ConfigError: A value is out of range.
+    """
+
+    # As ContEA's, so that results differ by the method and not by its settings.
     learning_rate: float = 0.002
     validate_every: int = 2
     depth: int = 2
@@ -44,41 +63,89 @@ class DualAMNSettings(BaselineSettings):
             raise ConfigError("'dropout' must be less than 1")
 
 
-class DualAMN(Static[DualAMNSettings]):
-    """The encoder, learning from seeds alone."""
+class DualAMN(BaselineModel[DualAMNSettings]):
+    """The encoder, learning from seeds alone.
 
-    encoder_kind: type[Encoder] = Encoder
+    Takes the arguments of `BaselineModel`.
+    """
 
-    def __init__(self, task: Task, settings: DualAMNSettings, chance: Chance) -> None:
-        super().__init__(task, settings, chance)
-        self.encoder = self.encoder_kind(
-            task.sizes.nodes,
-            task.sizes.directed,
+    encoder_class: type[Encoder] = Encoder
+
+    def __init__(
+        self, problem: TrainingProblem, settings: DualAMNSettings, random: RandomGenerators
+    ) -> None:
+        super().__init__(problem, settings, random)
+        self.encoder = self.encoder_class(
+            problem.shape.node_count,
+            problem.shape.directed_relation_count,
             dim=settings.dim,
             depth=settings.depth,
             proxies=settings.proxies,
-            generator=chance.torch,
+            generator=random.torch,
         )
 
-    def losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
-        s, nodes = self.settings, self.task.sizes.nodes
-        if len(self.task.seeds) == 0:
-            return
-        for pairs in shuffled(self.task.seeds, s.batch, rng):
-            batch = Batch.of(pairs, rng.integers(0, nodes, min(s.negatives, nodes)))
-            vectors = self.chance.dropout(self.vectors(batch.nodes), s.dropout)
-            yield batch.alignment_loss(vectors)
+    def iterate_losses(self, rng: np.random.Generator) -> Iterator[Tensor]:
+        """Compute the alignment loss of each batch of seeds.
 
-    def vectors(self, nodes: IntArray) -> Tensor:
-        vectors: Tensor = self.encoder(self.task.graph, nodes)
+        Args:
+            rng: Source of random numbers.
+
+        Yields:
+            The loss of each batch.
+        """
+        node_count = self.problem.shape.node_count
+        # `iterate_batches` would give an empty batch, meant for losses with other terms.
+        if len(self.problem.seeds) == 0:
+            return
+        for pairs in iterate_batches(self.problem.seeds, self.settings.batch, rng):
+            # Drawn with repetitions, and possibly members of the batch: `SeedBatch` encodes each
+            # node once, and the loss masks a pair's own members.
+            negatives = rng.integers(0, node_count, min(self.settings.negatives, node_count))
+            batch = SeedBatch.from_pairs(pairs, negatives)
+            vectors = self.compute_vectors(batch.nodes)
+            yield batch.compute_loss(self.random.apply_dropout(vectors, self.settings.dropout))
+
+    def compute_vectors(self, nodes: IntArray) -> Tensor:
+        """Compute the vectors of some nodes.
+
+        Args:
+            nodes: Nodes of the union graph.
+
+        Returns:
+            A row for each node.
+        """
+        vectors: Tensor = self.encoder(self.problem.graph, nodes)
         return vectors
 
-    def all_vectors(self) -> Tensor:
-        return self.encoder.all_vectors(self.task.graph)
+    def compute_all_vectors(self) -> Tensor:
+        """Compute the vectors of all nodes, without gradients.
 
-    def learner(self) -> torch.optim.Optimizer:
-        return rmsprop(self, self.settings.learning_rate)
+        Returns:
+            A row for each node.
+        """
+        # By chunks: `compute_vectors` would hold the cross-graph layer of all nodes at once.
+        return self.encoder.compute_all_vectors(self.problem.graph)
+
+    def create_optimiser(self) -> torch.optim.Optimizer:
+        """Create the optimiser, RMSprop.
+
+        Returns:
+            The optimiser of all parameters.
+        """
+        return create_rmsprop(self, self.settings.learning_rate)
 
 
 def make(settings: Mapping[str, Any], seed: int) -> Method:
-    return Retraining(DualAMN, build(DualAMNSettings, settings, "dual-amn"), seed)
+    """Create Dual-AMN.
+
+    Args:
+        settings: Settings that differ from the defaults of `DualAMNSettings`.
+        seed: Random seed.
+
+    Returns:
+        The method, not fitted.
+
+    Raises:
+        ConfigError: A setting is unknown or has no valid value.
+    """
+    return RetrainedMethod(DualAMN, build_settings(DualAMNSettings, settings, "dual-amn"), seed)

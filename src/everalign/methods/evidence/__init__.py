@@ -1,19 +1,31 @@
-"""Evidence: propagation, relation alignment and a learned judge. No PyTorch."""
+"""Evidence: PARIS-style propagation, relation alignment and a learned classifier. No PyTorch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from everalign.config import build
-from everalign.methods.evidence.settings import EvidenceSettings
-from everalign.methods.protocol import Method
+from everalign.config import build_settings
+from everalign.methods.base import Method
+from everalign.methods.evidence.config import EvidenceParameters, EvidenceSettings
 
-__all__ = ["EvidenceSettings", "make"]
+__all__ = ["EvidenceParameters", "EvidenceSettings", "make"]
 
 
 def make(settings: Mapping[str, Any], seed: int) -> Method:
-    """Evidence with its defaults, except for the given settings."""
+    """Create the method from user settings.
+
+    Args:
+        settings: Names and values of `EvidenceSettings`; the others keep their defaults.
+        seed: Random seed.
+
+    Returns:
+        The method, neither fitted nor loaded.
+
+    Raises:
+        ConfigError: If a setting is unknown or has an invalid value.
+    """
     from everalign.methods.evidence.method import Evidence
 
-    return Evidence(build(EvidenceSettings, settings, "evidence"), seed)
+    user_settings = build_settings(EvidenceSettings, settings, "evidence")
+    return Evidence(EvidenceParameters.from_settings(user_settings), seed)

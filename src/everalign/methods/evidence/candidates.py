@@ -1,4 +1,4 @@
-"""The pairs that are worth a closer look, and how each stands against the others."""
+"""Tables of pairs: candidates, their match probabilities, their competitors, one-to-one choice."""
 
 from __future__ import annotations
 
@@ -7,73 +7,212 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.compiled import compiled
+from everalign._numba import jit_cached
 from everalign.graph import IntArray
-from everalign.methods.evidence.side import Floats, Starts
+from everalign.matching import mark_listed_pairs
+from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetArray
 
+LEFT, RIGHT = range(2)  # sides
+
+# Columns of `rank_competitors`.
 BEST_OTHER, SHARE, RANK, COUNT = range(4)
-STANDINGS = 4
-MANY = 32  # rows from which on sorting is faster than counting
+
+# Below this many rows, counting the better ones is faster than sorting.
+MIN_SORTED_ROWS = 32
 
 
-class Table(NamedTuple):
-    """Pairs in order of their ids. The rows of a left entity x are those from `left_start[x]`
-    to `left_start[x + 1]`; those of a right one are found in the same way in `by_right`."""
+class CandidateTable(NamedTuple):
+    """Candidate pairs, sorted by left and then by right id.
+
+    Attributes:
+        left: Left entity of each row.
+        right: Right entity of each row.
+        left_start: The rows of left entity x are those from `left_start[x]` to
+            `left_start[x + 1]`.
+        right_start: The same for right entities and the rows in `right_order`.
+        right_order: The rows, sorted by right entity.
+    """
 
     left: IntArray
     right: IntArray
-    left_start: Starts
-    right_start: Starts
-    by_right: Starts
+    left_start: OffsetArray
+    right_start: OffsetArray
+    right_order: OffsetArray
+
+    @staticmethod
+    def from_pairs(
+        left: NDArray[np.integer], right: NDArray[np.integer], sizes: tuple[int, int]
+    ) -> CandidateTable:
+        """Build the table of pairs in any order; repeated pairs are kept once.
+
+        Args:
+            left: Left entities.
+            right: Right entities.
+            sizes: Number of left and right entities.
+
+        Returns:
+            The table.
+
+        Example:
+            >>> pairs = np.array([1, 0, 1]), np.array([0, 2, 0])
+            >>> table = CandidateTable.from_pairs(*pairs, (2, 3))
+            >>> table.left.tolist(), table.right.tolist()
+            ([0, 1], [2, 0])
+        """
+        # One number per pair: sorting it sorts by left and then by right id.
+        keys = np.sort(left.astype(np.int64) * sizes[1] + right)
+        # Cut to length, since an empty table has no first key.
+        keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+        left_ids, right_ids = np.divmod(keys, max(sizes[1], 1))
+        right_start = _count_offsets(right_ids, sizes[1])
+        return CandidateTable(
+            left_ids.astype(np.int32),
+            right_ids.astype(np.int32),
+            _count_offsets(left_ids, sizes[0]),
+            right_start,
+            _sort_rows(right_ids, right_start),
+        )
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The number of entities on either side."""
+        """Number of left and right entities."""
         return len(self.left_start) - 1, len(self.right_start) - 1
 
-    def keys(self) -> NDArray[np.int64]:
-        """Each pair as one number, in order."""
-        return self.left.astype(np.int64) * self.sizes[1] + self.right
+    def find_rows(
+        self, left: NDArray[np.integer], right: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """Find the rows of some pairs.
 
-    def find(self, left: NDArray[np.integer], right: NDArray[np.integer]) -> Starts:
-        """The row of each pair, or -1."""
-        keys, asked = self.keys(), left.astype(np.int64) * self.sizes[1] + right
+        Args:
+            left: Left entities.
+            right: Right entities, as many.
+
+        Returns:
+            The row of each pair; -1 for pairs that are not in the table.
+        """
+        # A pair as one number keeps the order of the rows.
+        keys = self.left.astype(np.int64) * self.sizes[1] + self.right
+        wanted = left.astype(np.int64) * self.sizes[1] + right
         if len(keys) == 0:
-            return np.full(len(asked), -1)
-        at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        return np.where(keys[at] == asked, at, -1)
+            return np.full(len(wanted), -1)
+        # A pair greater than all others has no row: any will do, since the test below fails.
+        rows = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[rows] == wanted, rows, -1)
 
-    def only(self, keep: NDArray[np.bool_]) -> Table:
-        """The table of some of the rows."""
-        return table_of(self.left[keep], self.right[keep], self.sizes)
+    def select_rows(self, keep: BoolArray) -> CandidateTable:
+        """Select some rows.
 
+        Args:
+            keep: Which rows to keep.
 
-def table_of(
-    left: NDArray[np.integer], right: NDArray[np.integer], sizes: tuple[int, int]
-) -> Table:
-    """The table of pairs in any order, each once.
-
-    >>> table = table_of(np.array([1, 0, 1]), np.array([0, 2, 0]), (2, 3))
-    >>> table.left.tolist(), table.right.tolist()
-    ([0, 1], [2, 0])
-    """
-    keys = np.sort(left.astype(np.int64) * sizes[1] + right)
-    keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
-    one, two = np.divmod(keys, max(sizes[1], 1))
-    right_start = _starts(two, sizes[1])
-    return Table(
-        one.astype(np.int32),
-        two.astype(np.int32),
-        _starts(one, sizes[0]),
-        right_start,
-        _in_order(two, right_start),
-    )
+        Returns:
+            The table of these rows, in the same order.
+        """
+        return CandidateTable.from_pairs(self.left[keep], self.right[keep], self.sizes)
 
 
-@compiled()
-def _in_order(entity: Starts, start: Starts) -> Starts:
-    """The rows in order of their entities."""
+class MatchProbabilities(NamedTuple):
+    """The current match probability P(x ≡ x') of each row of a table."""
+
+    table: CandidateTable
+    probability: FloatArray
+
+    @staticmethod
+    def from_pairs(
+        left: NDArray[np.integer],
+        right: NDArray[np.integer],
+        probability: FloatArray,
+        sizes: tuple[int, int],
+    ) -> MatchProbabilities:
+        """Build the probabilities of pairs.
+
+        Args:
+            left: Left entities; pairs are distinct and sorted by left and then by right id.
+            right: Right entities.
+            probability: Match probability of each pair.
+            sizes: Number of left and right entities.
+
+        Returns:
+            The pairs as a table, with their probabilities.
+        """
+        return MatchProbabilities(CandidateTable.from_pairs(left, right, sizes), probability)
+
+    @staticmethod
+    def empty(sizes: tuple[int, int]) -> MatchProbabilities:
+        """Build the probabilities of no pair.
+
+        Args:
+            sizes: Number of left and right entities.
+
+        Returns:
+            An empty table without probabilities.
+        """
+        no_ids = np.empty(0, dtype=np.int32)
+        return MatchProbabilities.from_pairs(no_ids, no_ids, np.empty(0, np.float32), sizes)
+
+    def resize(self, sizes: tuple[int, int]) -> MatchProbabilities:
+        """Adapt the table to graphs that have grown.
+
+        Args:
+            sizes: Number of left and right entities now, at least as many as before.
+
+        Returns:
+            The same pairs and probabilities.
+        """
+        table = self.table
+        return MatchProbabilities.from_pairs(table.left, table.right, self.probability, sizes)
+
+    def look_up(self, table: CandidateTable) -> FloatArray:
+        """Look up the probabilities of the pairs of another table.
+
+        Args:
+            table: The other table.
+
+        Returns:
+            A probability for each of its rows; 0 for unknown pairs.
+        """
+        rows = self.table.find_rows(table.left, table.right)
+        # Row -1 is the appended 0.
+        return np.append(self.probability, np.float32(0))[rows]
+
+    def drop_pairs(self, pairs: IntArray) -> MatchProbabilities:
+        """Leave out some pairs.
+
+        Args:
+            pairs: Rows of (left, right), in the table or not.
+
+        Returns:
+            The probabilities of the other pairs.
+        """
+        if not len(pairs):
+            return self
+        keep = ~mark_listed_pairs(self.table.left, self.table.right, pairs)
+        return MatchProbabilities(self.table.select_rows(keep), self.probability[keep])
+
+    def select_at_least(self, min_probability: float) -> MatchProbabilities:
+        """Select the most probable pairs.
+
+        Args:
+            min_probability: Less probable pairs are left out.
+
+        Returns:
+            The selected pairs and their probabilities.
+        """
+        keep = self.probability >= min_probability
+        return MatchProbabilities(self.table.select_rows(keep), self.probability[keep])
+
+
+def _count_offsets(entity: NDArray[np.integer], entity_count: int) -> OffsetArray:
+    offsets = np.zeros(entity_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(entity, minlength=entity_count), out=offsets[1:])
+    return offsets
+
+
+@jit_cached()
+def _sort_rows(entity: OffsetArray, start: OffsetArray) -> OffsetArray:
+    """Sort the rows by entity: a counting sort, since the offsets are known."""
     order = np.empty(entity.size, dtype=np.int64)
+    # Rows of one entity stay in order, so that the first one wins a tie from either side.
     place = start.copy()
     for row in range(entity.size):
         order[place[entity[row]]] = row
@@ -81,48 +220,58 @@ def _in_order(entity: Starts, start: Starts) -> Starts:
     return order
 
 
-def _starts(entity: NDArray[np.integer], entities: int) -> Starts:
-    start = np.zeros(entities + 1, dtype=np.int64)
-    np.cumsum(np.bincount(entity, minlength=entities), out=start[1:])
-    return start
+def rank_competitors(table: CandidateTable, score: FloatArray, side: int) -> FloatArray:
+    """Compare the score of each row with its competitors: the other rows of the same entity.
 
+    Args:
+        table: The candidates.
+        score: A score for each.
+        side: LEFT to compare the candidates of a left entity, RIGHT those of a right one.
 
-def standings(table: Table, score: Floats) -> tuple[Floats, Floats]:
-    """How each row stands among those of its left, and of its right entity: the best other
-    score, its share of the total, its rank from 0 on, and the number of rows.
+    Returns:
+        For each row the best score of another row (BEST_OTHER), its share of the sum (SHARE), its
+        rank from 0 on (RANK), and the number of rows (COUNT).
 
-    >>> table = table_of(np.array([0, 0, 1]), np.array([0, 1, 1]), (2, 2))
-    >>> standings(table, np.array([3, 1, 2], dtype=np.float32))[0].tolist()
-    [[1.0, 0.75, 0.0, 2.0], [3.0, 0.25, 1.0, 2.0], [0.0, 1.0, 0.0, 1.0]]
+    Example:
+        >>> pairs = np.array([0, 0, 1]), np.array([0, 1, 1])
+        >>> table = CandidateTable.from_pairs(*pairs, (2, 2))
+        >>> rank_competitors(table, np.array([3, 1, 2], dtype=np.float32), LEFT).tolist()
+        [[1.0, 0.75, 0.0, 2.0], [3.0, 0.25, 1.0, 2.0], [0.0, 1.0, 0.0, 1.0]]
     """
-    left, right = (standing(table, score, side) for side in range(2))
-    return left, right
-
-
-def standing(table: Table, score: Floats, side: int) -> Floats:
-    """The same on the left (0) or on the right (1) alone."""
-    out = np.empty((len(score), STANDINGS), dtype=np.float32)
-    _stand(*_grouping(table, side), score, out)
+    out = np.empty((len(score), 4), dtype=np.float32)
+    _rank_rows(*_group_rows(table, side), score, out)
     return out
 
 
-def best_other(table: Table, score: Floats, side: int) -> Floats:
-    """Only the best other score; 0 where there is no other."""
+def find_best_other(table: CandidateTable, score: FloatArray, side: int) -> FloatArray:
+    """Find the best score among the competitors of each row.
+
+    Args:
+        table: The candidates.
+        score: A score for each.
+        side: LEFT to look at the candidates of a left entity, RIGHT at those of a right one.
+
+    Returns:
+        For each row the best score of another row of its entity; 0 where it is alone.
+    """
     out = np.empty(len(score), dtype=np.float32)
-    _best_other(*_grouping(table, side), score, out)
+    _fill_best_other(*_group_rows(table, side), score, out)
     return out
 
 
-def _grouping(table: Table, side: int) -> tuple[Starts, Starts]:
-    if side == 0:
+def _group_rows(table: CandidateTable, side: int) -> tuple[OffsetArray, OffsetArray]:
+    if side == LEFT:
         return table.left_start, np.arange(len(table.left))
-    return table.right_start, table.by_right
+    return table.right_start, table.right_order
 
 
-@compiled()
-def _best_other(start: Starts, order: Starts, score: Floats, out: Floats) -> None:
+@jit_cached()
+def _fill_best_other(
+    start: OffsetArray, order: OffsetArray, score: FloatArray, out: FloatArray
+) -> None:
     for entity in range(start.size - 1):
         rows = order[start[entity] : start[entity + 1]]
+        # Scores may be negative (rarity is), so that 0 would not do as a start.
         best, second = -np.inf, -np.inf
         for row in rows:
             if score[row] > best:
@@ -130,24 +279,26 @@ def _best_other(start: Starts, order: Starts, score: Floats, out: Floats) -> Non
             elif score[row] > second:
                 second = score[row]
         for row in rows:
+            # With two equal best scores, `second` equals `best`.
             other = second if score[row] == best else best
             out[row] = other if rows.size > 1 else 0
 
 
-@compiled()
-def _stand(start: Starts, order: Starts, score: Floats, out: Floats) -> None:
+@jit_cached()
+def _rank_rows(start: OffsetArray, order: OffsetArray, score: FloatArray, out: FloatArray) -> None:
     for entity in range(start.size - 1):
         rows = order[start[entity] : start[entity + 1]]
         total = np.float32(0)
         for row in rows:
             total += score[row]
-        _rank(rows, score, out)
+        _fill_ranks(rows, score, out)
         first, second = -1, -1
         for row in rows:
             if out[row, RANK] == 0:
                 first = row
             elif out[row, RANK] == 1:
                 second = row
+        # Of the best row the second best is the best other one, of all others the best.
         for row in rows:
             other = second if row == first else first
             out[row, BEST_OTHER] = score[other] if other >= 0 else 0
@@ -155,38 +306,49 @@ def _stand(start: Starts, order: Starts, score: Floats, out: Floats) -> None:
             out[row, COUNT] = rows.size
 
 
-@compiled()
-def _rank(rows: Starts, score: Floats, out: Floats) -> None:
-    if rows.size > MANY:
+@jit_cached()
+def _fill_ranks(rows: OffsetArray, score: FloatArray, out: FloatArray) -> None:
+    """Rank by score; of equal ones, the first row comes first."""
+    if rows.size > MIN_SORTED_ROWS:
         ranked = np.argsort(-score[rows], kind="mergesort")
         for rank in range(rows.size):
             out[rows[ranked[rank]], RANK] = rank
         return
-    for k in range(rows.size):
-        mine, better = score[rows[k]], 0
-        for other in range(rows.size):
-            theirs = score[rows[other]]
-            if theirs > mine or (theirs == mine and other < k):
+    for i in range(rows.size):
+        better = 0
+        for j in range(rows.size):
+            if score[rows[j]] > score[rows[i]] or (score[rows[j]] == score[rows[i]] and j < i):
                 better += 1
-        out[rows[k], RANK] = better
+        out[rows[i], RANK] = better
 
 
-def one_to_one(table: Table, score: Floats) -> NDArray[np.int64]:
-    """The rows left when the best pair is taken, then the best of the others, and so on."""
+def select_one_to_one(table: CandidateTable, score: FloatArray) -> NDArray[np.int64]:
+    """Select rows greedily: the best pair, then the best of what is still possible, and so on.
+
+    Args:
+        table: The candidates.
+        score: A score for each; of equal ones, the first row wins.
+
+    Returns:
+        The selected rows in order; each entity is in one of them at most.
+    """
+    # The row number as second key makes the order of equal scores certain.
     order = np.lexsort((np.arange(len(score)), -score))
-    return np.sort(_greedy(table.left, table.right, order, *table.sizes))
+    return np.sort(_take_greedily(table.left, table.right, order, *table.sizes))
 
 
-@compiled()
-def _greedy(left: IntArray, right: IntArray, order: Starts, lefts: int, rights: int) -> Starts:
-    left_free = np.ones(lefts, dtype=np.bool_)
-    right_free = np.ones(rights, dtype=np.bool_)
-    kept = np.empty(min(lefts, rights), dtype=np.int64)
+@jit_cached()
+def _take_greedily(
+    left: IntArray, right: IntArray, order: OffsetArray, left_count: int, right_count: int
+) -> OffsetArray:
+    left_free = np.ones(left_count, dtype=np.bool_)
+    right_free = np.ones(right_count, dtype=np.bool_)
+    selected = np.empty(min(left_count, right_count), dtype=np.int64)
     count = 0
     for row in order:
         if left_free[left[row]] and right_free[right[row]]:
             left_free[left[row]] = False
             right_free[right[row]] = False
-            kept[count] = row
+            selected[count] = row
             count += 1
-    return kept[:count]
+    return selected[:count]

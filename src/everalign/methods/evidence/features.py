@@ -1,149 +1,553 @@
-"""What the judge weighs: one row of numbers for each candidate."""
+"""Features of the classifier: one declarative list, and the compared candidates they come from."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.compiled import compiled
+from everalign._parallel import map_chunks, map_parallel
 from everalign.graph import IntArray
+from everalign.literals import (
+    compute_explained_shares,
+    compute_name_similarity,
+    learn_name_models,
+)
+from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.candidates import (
     BEST_OTHER,
     COUNT,
+    LEFT,
     RANK,
+    RIGHT,
     SHARE,
-    Table,
-    best_other,
-    standing,
+    CandidateTable,
+    MatchProbabilities,
+    find_best_other,
+    rank_competitors,
 )
-from everalign.methods.evidence.side import Floats, Side, Starts
-from everalign.methods.evidence.support import (
-    ALIKE,
+from everalign.methods.evidence.neighbourhood import (
+    BEST_LITERAL,
+    BEST_WEIGHT,
+    COMPARABLE,
     CONFLICT,
-    COULD,
-    HEAVIEST,
-    LIKENESS,
-    NUMBER,
+    JOINT_FREQUENCY,
+    LEFT_ELSEWHERE,
+    LITERAL_COLUMNS,
+    LITERAL_WEIGHT,
+    RELATION_OVERLAP,
+    RIGHT_ELSEWHERE,
     SHARED,
+    SHARED_COUNT,
     SUPPORT,
+    compare_literals,
+    compare_neighbourhoods,
 )
-from everalign.parallel import each, in_parts
-
-PART = 16384  # rows filled in one go
-
-OF_BOTH = (
-    "support", "heaviest piece", "facts", "alike together", "difference of degrees",
-    "support per degree", "least share", "least margin",
-)  # fmt: skip
-OF_A_SIDE = (
-    "shared", "share of what could be", "could", "likeness", "conflict", "alike", "degree",
-    "margin", "share of support", "rank", "rivals", "best rival's probability", "margin of alike",
-)  # fmt: skip
-NAMES = (
-    *OF_BOTH,
-    *(f"{name}, left" for name in OF_A_SIDE),
-    *(f"{name}, right" for name in OF_A_SIDE),
+from everalign.methods.evidence.propagation import (
+    GraphPair,
+    Vectors,
+    find_candidates,
+    select_matches,
 )
-OF_RIVALS = [at for at, name in enumerate(NAMES) if name.startswith("best rival's")]
-LIKENESS_NAMES = ("likeness of vectors", "its margin, left", "its margin, right")
+from everalign.methods.evidence.relations import MatchIndex, RelationInclusions, align_relations
 
+CHUNK_SIZE = 16384  # rows of one parallel task
+
+# After LITERAL_COLUMNS, the comparison of literals has the similarity of the two names, and the
+# share of the right and of the left name that the other one explains.
+NAME_SIMILARITY = len(LITERAL_COLUMNS)
+RIGHT_EXPLAINED, LEFT_EXPLAINED = NAME_SIMILARITY + 1, NAME_SIMILARITY + 2
+NAME_COLUMN_COUNT = 3
+
+# Rows of a table of candidates.
 Rows = NDArray[np.int64]
 
 
-def features(
-    sides: tuple[Side, Side],
-    table: Table,
-    seen: tuple[Floats, Floats],
-    probability: Floats,
-    rows: Rows,
-) -> Floats:
-    """What speaks for and against some rows of the table.
+@dataclass(frozen=True)
+class SideInputs:
+    """What the features of some candidates are computed from, seen from one side.
 
-    `seen` is what a closer look at all rows showed, `probability` what was thought of them in
-    the round before.
+    Attributes:
+        comparison: Rows of NEIGHBOUR_COLUMNS.
+        degree: Number of edges of the entity, without those to literals.
+        competition: Rows of `rank_competitors` by support.
+        best_other_probability: Greatest match probability of a competitor in the last round.
+        best_other_rarity: Greatest negated joint frequency of a competitor.
     """
-    out = np.empty((len(rows), len(NAMES)), dtype=np.float32)
-    support = np.ascontiguousarray(seen[0][:, SUPPORT])
-    entities = table.left, table.right
 
-    def rivals(side: int) -> tuple[Floats, Floats, Floats]:
-        rarity = -np.ascontiguousarray(seen[side][:, ALIKE])
+    comparison: FloatArray
+    degree: OffsetArray
+    competition: FloatArray
+    best_other_probability: FloatArray
+    best_other_rarity: FloatArray
+
+    @cached_property
+    def log_degree(self) -> FloatArray:
+        """Logarithm of the degree; 0 for an entity without edges."""
+        return np.log(np.maximum(1, self.degree)).astype(np.float32)
+
+    @cached_property
+    def shared_ratio(self) -> FloatArray:
+        """Shared facts per comparable fact."""
+        comparable = np.maximum(self.comparison[:, COMPARABLE], np.float32(1e-6))
+        return np.asarray(self.comparison[:, SHARED] / comparable, dtype=np.float32)
+
+    @cached_property
+    def support_margin(self) -> FloatArray:
+        """Support less that of the best competitor."""
+        return self.comparison[:, SUPPORT] - self.competition[:, BEST_OTHER]
+
+
+@dataclass(frozen=True)
+class PairInputs:
+    """The inputs from both sides."""
+
+    left: SideInputs
+    right: SideInputs
+
+    @cached_property
+    def support_per_degree(self) -> FloatArray:
+        """Support over the geometric mean of the degrees."""
+        # In double precision: the exponential would magnify the error of single precision.
+        log_degrees = (self.left.log_degree + self.right.log_degree).astype(np.float64)
+        ratio = self.left.comparison[:, SUPPORT] / np.exp(log_degrees / 2)
+        return np.asarray(ratio, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class MarginInputs:
+    """Values of all candidates, and each score less that of the best competitor.
+
+    Attributes:
+        values: Columns of numbers.
+        margins: For each score the margins on the left and on the right.
+    """
+
+    values: FloatArray
+    margins: list[tuple[FloatArray, FloatArray]]
+
+    @staticmethod
+    def from_scores(
+        values: FloatArray, scores: list[FloatArray], table: CandidateTable
+    ) -> MarginInputs:
+        """Compute the margins of some scores.
+
+        Args:
+            values: Columns of numbers, passed on as they are.
+            scores: Scores of all candidates; one that is missing (NaN) counts 0 for competitors.
+            table: The candidates.
+
+        Returns:
+            The values, and the margins of each score.
+        """
+        margins = []
+        for score in scores:
+            # The margin of a row without a score stays NaN: only its competitors see the 0.
+            known = np.nan_to_num(score, nan=0)
+            left, right = (score - find_best_other(table, known, side) for side in (LEFT, RIGHT))
+            margins.append((left, right))
+        return MarginInputs(values, margins)
+
+
+PAIR, SIDE, VECTORS, LITERALS = "pair", "side", "vectors", "literals"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number that the classifier sees of a candidate (x, x').
+
+    Attributes:
+        name: Name of the column. Features of the group SIDE make two columns, `name_left` and
+            `name_right`, of which the documentation states the meaning for x.
+        group: PAIR and SIDE features compare neighbours and are always there; VECTORS where
+            another method gives vectors, LITERALS where both graphs have literals.
+        meaning: What the documentation says.
+        compute: Computes it from the inputs of its group.
+        from_probabilities: Whether it shows match probabilities of competitors. A classifier
+            whose training pairs were chosen by match probability must not see it.
+    """
+
+    name: str
+    group: str
+    meaning: str
+    compute: Callable[[Any], FloatArray]
+    from_probabilities: bool = False
+
+
+# The order is the order of the columns. Trained models depend on it.
+FEATURES: tuple[Feature, ...] = (
+    Feature("support", PAIR, "support, as above",
+        lambda p: p.left.comparison[:, SUPPORT]),
+    Feature("best_weight", PAIR, "greatest weight of a piece of evidence",
+        lambda p: p.left.comparison[:, BEST_WEIGHT]),
+    Feature("shared_count", PAIR,
+        "number of shared facts: edges of x whose neighbour is matched, by 0.3 or more, "
+        "to a neighbour of x′",
+        lambda p: p.left.comparison[:, SHARED_COUNT]),
+    Feature("joint_frequency_sum", PAIR, "sum of `joint_frequency` on both sides",
+        lambda p: p.left.comparison[:, JOINT_FREQUENCY] + p.right.comparison[:, JOINT_FREQUENCY]),
+    Feature("degree_difference", PAIR, "`log_degree` of x less that of x′",
+        lambda p: p.left.log_degree - p.right.log_degree),
+    Feature("support_per_degree", PAIR, "support over the geometric mean of the degrees",
+        lambda p: p.support_per_degree),
+    Feature("min_shared_ratio", PAIR, "`shared_ratio`, the lesser of both sides",
+        lambda p: np.minimum(p.left.shared_ratio, p.right.shared_ratio)),
+    Feature("min_support_margin", PAIR, "`support_margin`, the lesser of both sides",
+        lambda p: np.minimum(p.left.support_margin, p.right.support_margin)),
+
+    Feature("shared", SIDE,
+        "edges whose neighbour is matched to a neighbour of x′, each by its probability",
+        lambda s: s.comparison[:, SHARED]),
+    Feature("shared_ratio", SIDE, "`shared` / `comparable`",
+        lambda s: s.shared_ratio),
+    Feature("comparable", SIDE,
+        "edges whose neighbour is matched at all, each by the probability of its best match",
+        lambda s: s.comparison[:, COMPARABLE]),
+    Feature("relation_overlap", SIDE,
+        "mean inclusion of the relations of x in the best one of x′, weighted by idf",
+        lambda s: s.comparison[:, RELATION_OVERLAP]),
+    Feature("conflict", SIDE,
+        "edges whose neighbour is matched, but to no neighbour of x′: sum of probability × "
+        "inclusion of the relation in the best one of x′ × functionality",
+        lambda s: s.comparison[:, CONFLICT]),
+    Feature("joint_frequency", SIDE,
+        "logarithm of the number of entities that have all the shared facts (of the eight with "
+        "the greatest inverse functionality)",
+        lambda s: s.comparison[:, JOINT_FREQUENCY]),
+    Feature("log_degree", SIDE, "logarithm of the number of edges",
+        lambda s: s.log_degree),
+    Feature("support_margin", SIDE, "support less that of the best competitor",
+        lambda s: s.support_margin),
+    Feature("support_share", SIDE, "share of the support of all candidates of x",
+        lambda s: s.competition[:, SHARE]),
+    Feature("support_rank", SIDE, "rank by support among the candidates of x",
+        lambda s: s.competition[:, RANK]),
+    Feature("candidate_count", SIDE, "number of candidates of x",
+        lambda s: s.competition[:, COUNT]),
+    Feature("competitor_probability", SIDE,
+        "greatest match probability of a competitor in the round before",
+        lambda s: s.best_other_probability, from_probabilities=True),
+    Feature("rarity_margin", SIDE,
+        "how much rarer the shared facts are than those of any competitor, by `joint_frequency`",
+        lambda s: -s.comparison[:, JOINT_FREQUENCY] - s.best_other_rarity),
+
+    Feature("vector_similarity", VECTORS, "cosine of the two vectors",
+        lambda v: v.values[:, 0]),
+    Feature("vector_margin_left", VECTORS, "the same less that of the best other candidate of x",
+        lambda v: v.margins[0][LEFT]),
+    Feature("vector_margin_right", VECTORS, "the same among the candidates of x′",
+        lambda v: v.margins[0][RIGHT]),
+
+    Feature("literal_weight", LITERALS, "support from literals of corresponding attributes",
+        lambda n: n.values[:, LITERAL_WEIGHT]),
+    Feature("best_literal", LITERALS, "greatest probability of a match between these literals",
+        lambda n: n.values[:, BEST_LITERAL]),
+    Feature("literal_elsewhere_left", LITERALS,
+        "greatest probability of a match of a literal of x with one that x′ does not have",
+        lambda n: n.values[:, LEFT_ELSEWHERE]),
+    Feature("literal_elsewhere_right", LITERALS, "the same for literals of x′",
+        lambda n: n.values[:, RIGHT_ELSEWHERE]),
+    Feature("literal_margin_left", LITERALS,
+        "`best_literal` less that of the best other candidate of x",
+        lambda n: n.margins[0][LEFT]),
+    Feature("literal_margin_right", LITERALS, "the same among the candidates of x′",
+        lambda n: n.margins[0][RIGHT]),
+    Feature("name_similarity", LITERALS,
+        "similarity of the two names in Latin script (rapidfuzz), also where the search for "
+        "similar literals has not paired them",
+        lambda n: n.values[:, NAME_SIMILARITY]),
+    Feature("name_margin_left", LITERALS,
+        "`name_similarity` less that of the best other candidate of x",
+        lambda n: n.margins[1][LEFT]),
+    Feature("name_margin_right", LITERALS, "the same among the candidates of x′",
+        lambda n: n.margins[1][RIGHT]),
+    Feature("right_name_explained", LITERALS,
+        "share of the parts of the right name that the translation model expects from the left "
+        "name; rare parts count more",
+        lambda n: n.values[:, RIGHT_EXPLAINED]),
+    Feature("left_name_explained", LITERALS, "the same the other way round",
+        lambda n: n.values[:, LEFT_EXPLAINED]),
+    Feature("explained_margin_left", LITERALS,
+        "mean of both less that of the best other candidate of x",
+        lambda n: n.margins[2][LEFT]),
+    Feature("explained_margin_right", LITERALS, "the same among the candidates of x′",
+        lambda n: n.margins[2][RIGHT]),
+)  # fmt: skip
+
+
+def _select_group(group: str) -> list[Feature]:
+    return [feature for feature in FEATURES if feature.group == group]
+
+
+def _name_columns(features: list[Feature]) -> list[str]:
+    """The columns of features of one group: of SIDE, all left ones before the right ones."""
+    if features and features[0].group == SIDE:
+        return [f"{feature.name}_{side}" for side in ("left", "right") for feature in features]
+    return [feature.name for feature in features]
+
+
+GROUP_COLUMNS = {
+    group: tuple(_name_columns(_select_group(group))) for group in (PAIR, SIDE, VECTORS, LITERALS)
+}
+LITERAL_FEATURES = frozenset(GROUP_COLUMNS[LITERALS])
+PROBABILITY_FEATURES = frozenset(
+    column
+    for group in GROUP_COLUMNS
+    for column in _name_columns([f for f in _select_group(group) if f.from_probabilities])
+)
+
+
+def list_feature_names(graphs: GraphPair) -> tuple[str, ...]:
+    """Return the names of the columns that candidates of these graphs have.
+
+    Args:
+        graphs: The graphs, with or without vectors and literals.
+
+    Returns:
+        The names in the order of the columns.
+    """
+    groups = [PAIR, SIDE]
+    groups += [VECTORS] if graphs.vectors is not None else []
+    groups += [LITERALS] if graphs.literals is not None else []
+    return tuple(name for group in groups for name in GROUP_COLUMNS[group])
+
+
+@dataclass(frozen=True)
+class ComparedCandidates:
+    """All candidates with their comparisons under the current matches.
+
+    Attributes:
+        graphs: The graphs.
+        table: The candidates.
+        comparison: Rows of NEIGHBOUR_COLUMNS from the left and from the right.
+        previous: Match probabilities in the round before; 0 for new candidates.
+        refreshed: Rows that were compared in this round.
+        literals: Rows of LITERAL_COLUMNS and of the comparison of names, if there are literals.
+    """
+
+    graphs: GraphPair
+    table: CandidateTable
+    comparison: tuple[FloatArray, FloatArray]
+    previous: FloatArray
+    refreshed: Rows
+    literals: FloatArray | None = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of `compute_features`."""
+        return list_feature_names(self.graphs)
+
+    def compute_features(self, rows: Rows | None = None) -> FloatArray:
+        """Compute the features of some candidates, or of all.
+
+        Args:
+            rows: Rows of the table.
+
+        Returns:
+            A row for each, with the columns `feature_names`.
+        """
+        chosen = np.arange(len(self.previous)) if rows is None else rows
+        blocks = [self._compute_neighbour_features(chosen)]
+        if self.graphs.vectors is not None:
+            # All rows, not only the chosen ones: margins depend on competitors.
+            vectors = _compare_vectors(self.graphs.vectors, self.table)
+            blocks.append(_stack_features(VECTORS, vectors)[chosen])
+        if self.literals is not None:
+            explained_mean = self.literals[:, RIGHT_EXPLAINED:].mean(axis=1)
+            best_literal, name_similarity = self.literals[:, [BEST_LITERAL, NAME_SIMILARITY]].T
+            scores = [best_literal, name_similarity, explained_mean]
+            literals = MarginInputs.from_scores(self.literals, scores, self.table)
+            blocks.append(_stack_features(LITERALS, literals)[chosen])
+        return np.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0]
+
+    def _compute_neighbour_features(self, rows: Rows) -> FloatArray:
+        # Competitors are among all rows, so that only the rest can be cut into chunks.
+        left, right = map_parallel(self._prepare_side, 2)
+        pair_columns, side_columns = len(GROUP_COLUMNS[PAIR]), len(GROUP_COLUMNS[SIDE]) // 2
+        out = np.empty((len(rows), pair_columns + 2 * side_columns), dtype=np.float32)
+
+        def fill_chunk(first: int, end: int) -> None:
+            chunk = rows[first:end]
+            sides = [SideInputs(*(values[chunk] for values in side)) for side in (left, right)]
+            block = out[first:end]
+            for column, feature in enumerate(_select_group(PAIR)):
+                block[:, column] = feature.compute(PairInputs(*sides))
+            for side, inputs in enumerate(sides):
+                for column, feature in enumerate(_select_group(SIDE)):
+                    block[:, pair_columns + side * side_columns + column] = feature.compute(inputs)
+
+        map_chunks(fill_chunk, len(rows), CHUNK_SIZE)
+        return out
+
+    def _prepare_side(self, side: int) -> tuple[NDArray[Any], ...]:
+        """The fields of SideInputs for all rows: competitors are among all of them."""
+        adjacency = (self.graphs.left, self.graphs.right)[side]
+        degree = adjacency.literal_start - adjacency.start[: adjacency.entity_count]
+        comparison = self.comparison[side]
+        rarity = -np.ascontiguousarray(comparison[:, JOINT_FREQUENCY])
+        support = np.ascontiguousarray(comparison[:, SUPPORT])
         return (
-            standing(table, support, side),
-            best_other(table, probability, side),
-            best_other(table, rarity, side),
+            comparison,
+            degree[(self.table.left, self.table.right)[side]],
+            rank_competitors(self.table, support, side),
+            find_best_other(self.table, self.previous, side),
+            find_best_other(self.table, rarity, side),
         )
 
-    found = each(rivals, 2)
+    def drop_rows(self, dropped: BoolArray) -> ComparedCandidates:
+        """Leave out candidates as if they did not exist.
 
-    def part(first: int, end: int) -> None:
-        mine, chosen = out[first:end], rows[first:end]
-        for side in range(2):
-            at = len(OF_BOTH) + side * len(OF_A_SIDE)
-            ends, entity = (sides[side].start, sides[side].bound), entities[side]
-            _fill_side(*ends, entity, seen[side], *found[side], chosen, mine[:, at:])
-        _fill_both(seen[0], seen[1], chosen, mine)
+        Args:
+            dropped: Which candidates to leave out.
 
-    in_parts(part, len(rows), PART)
-    return out
-
-
-@compiled()
-def _fill_side(
-    start: Starts,
-    bound: Starts,
-    entity: IntArray,
-    seen: Floats,
-    standing: Floats,
-    rival: Floats,
-    rarest: Floats,
-    rows: Rows,
-    out: Floats,
-) -> None:
-    """In the order of OF_A_SIDE."""
-    for n in range(rows.size):
-        row = rows[n]
-        look, stand, x = seen[row], standing[row], entity[row]
-        out[n, 0] = look[SHARED]
-        out[n, 1] = look[SHARED] / max(look[COULD], np.float32(1e-6))
-        out[n, 2] = look[COULD]
-        out[n, 3] = look[LIKENESS]
-        out[n, 4] = look[CONFLICT]
-        out[n, 5] = look[ALIKE]
-        out[n, 6] = math.log(max(1, bound[x] - start[x]))
-        out[n, 7] = look[SUPPORT] - stand[BEST_OTHER]
-        out[n, 8] = stand[SHARE]
-        out[n, 9] = stand[RANK]
-        out[n, 10] = stand[COUNT]
-        out[n, 11] = rival[row]
-        out[n, 12] = -look[ALIKE] - rarest[row]
+        Returns:
+            The other candidates; the features of their competition change.
+        """
+        keep = ~dropped
+        return replace(
+            self,
+            table=self.table.select_rows(keep),
+            comparison=(self.comparison[0][keep], self.comparison[1][keep]),
+            previous=self.previous[keep],
+            # The competition has changed, so that no earlier score is valid.
+            refreshed=np.arange(np.count_nonzero(keep)),
+            literals=None if self.literals is None else self.literals[keep],
+        )
 
 
-@compiled()
-def _fill_both(left: Floats, right: Floats, rows: Rows, out: Floats) -> None:
-    """In the order of OF_BOTH, from what the two sides have (share 1, degree 6, margin 7)."""
-    for n in range(rows.size):
-        row, one, two = rows[n], out[n, 8:21], out[n, 21:34]
-        out[n, 0] = left[row, SUPPORT]
-        out[n, 1] = left[row, HEAVIEST]
-        out[n, 2] = left[row, NUMBER]
-        out[n, 3] = left[row, ALIKE] + right[row, ALIKE]
-        out[n, 4] = one[6] - two[6]
-        out[n, 5] = left[row, SUPPORT] / math.exp((one[6] + two[6]) / 2)
-        out[n, 6] = min(one[1], two[1])
-        out[n, 7] = min(one[7], two[7])
-
-
-def likeness(vectors: tuple[Floats, Floats], table: Table, rows: Rows) -> Floats:
-    """How similar the vectors of a pair are, and by how much more than those of its rivals."""
+def _compare_vectors(vectors: Vectors, table: CandidateTable) -> MarginInputs:
     cosine = np.empty(len(table.left), dtype=np.float32)
 
-    def part(first: int, end: int) -> None:
+    def multiply_chunk(first: int, end: int) -> None:
         left, right = table.left[first:end], table.right[first:end]
         np.einsum("rd,rd->r", vectors[0][left], vectors[1][right], out=cosine[first:end])
 
-    in_parts(part, len(cosine), PART)
-    margins = (cosine - best_other(table, cosine, side) for side in range(2))
-    return np.stack([cosine, *margins], axis=1)[rows]
+    map_chunks(multiply_chunk, len(cosine), CHUNK_SIZE)
+    return MarginInputs.from_scores(cosine[:, None], [cosine], table)
+
+
+def _stack_features(group: str, inputs: MarginInputs) -> FloatArray:
+    return np.stack([feature.compute(inputs) for feature in _select_group(group)], axis=1)
+
+
+def compare_candidates(graphs: GraphPair, probabilities: MatchProbabilities) -> ComparedCandidates:
+    """Find the candidates of all unlinked entities and compare them.
+
+    Args:
+        graphs: The graphs.
+        probabilities: Current match probabilities.
+
+    Returns:
+        The compared candidates.
+    """
+    matches = select_matches(graphs, probabilities)
+    relations = align_relations(graphs.left, graphs.right, matches, graphs.config)
+    table = find_candidates(graphs, matches, relations, *graphs.unlinked)
+    return ComparedCandidates(
+        graphs,
+        table,
+        compare_neighbourhoods(graphs, matches, relations, table.left, table.right),
+        probabilities.look_up(table),
+        np.arange(len(table.left)),
+        compare_all_literals(graphs, matches, relations, table),
+    )
+
+
+def compare_all_literals(
+    graphs: GraphPair,
+    matches: MatchIndex,
+    relations: RelationInclusions,
+    table: CandidateTable,
+    old: ComparedCandidates | None = None,
+) -> FloatArray | None:
+    """Compare the literals and the names of all candidates.
+
+    Args:
+        graphs: The graphs.
+        matches: Current matches.
+        relations: Their relation alignment.
+        table: The candidates.
+        old: Candidates compared before, from which comparisons of names are taken.
+
+    Returns:
+        Rows of LITERAL_COLUMNS and of the comparison of names; None if there are no literals.
+    """
+    if graphs.literals is None:
+        return None
+    literals = compare_literals(graphs, matches, relations, table)
+    return np.concatenate([literals, _compare_names(graphs, table, old)], axis=1)
+
+
+def _compare_names(
+    graphs: GraphPair, table: CandidateTable, old: ComparedCandidates | None
+) -> FloatArray:
+    assert graphs.literals is not None
+    out = np.empty((len(table.left), NAME_COLUMN_COUNT), dtype=np.float32)
+    old_rows = np.full(len(out), -1)
+    # The result depends on nothing but literals and translation models: while they stay the same,
+    # it stays the same.
+    if (
+        old is not None
+        and old.literals is not None
+        and old.graphs.literals is graphs.literals
+        and old.graphs.translations is graphs.translations
+    ):
+        old_rows = old.table.find_rows(table.left, table.right)
+        known = old_rows >= 0
+        out[known] = old.literals[old_rows[known], NAME_SIMILARITY:]
+    new = np.flatnonzero(old_rows < 0)
+    left, right = table.left[new], table.right[new]
+    out[new, 0] = compute_name_similarity(*graphs.literals.names, left, right)
+    out[new, 1:] = _explain_names(graphs, left, right)
+    return out
+
+
+def _explain_names(graphs: GraphPair, left: IntArray, right: IntArray) -> FloatArray:
+    assert graphs.literals is not None
+    if graphs.translations is None:
+        return np.full((len(left), 2), np.nan, dtype=np.float32)
+    return compute_explained_shares(graphs.translations, *graphs.literals.name_tokens, left, right)
+
+
+def train_translations(graphs: GraphPair, probabilities: MatchProbabilities) -> GraphPair:
+    """Train the translation models of names on anchors and likely matches.
+
+    Args:
+        graphs: The graphs.
+        probabilities: Current match probabilities.
+
+    Returns:
+        The graphs with new translation models; unchanged if there are no literals.
+    """
+    if graphs.literals is None:
+        return graphs
+    likely = probabilities.select_at_least(graphs.config.min_name_training_probability)
+    left, right = likely.table.left, likely.table.right
+    # Anchors are given apart, with weight 1; what was removed or rejected must teach nothing.
+    keep = graphs.mark_admissible(left, right)
+    pairs = left[keep], right[keep], likely.probability[keep]
+    models = learn_name_models(*graphs.literals.name_tokens, graphs.anchors, pairs)
+    return replace(graphs, translations=models)
+
+
+def replace_translations(compared: ComparedCandidates, graphs: GraphPair) -> ComparedCandidates:
+    """Compare the names of all candidates with other translation models.
+
+    Args:
+        compared: The candidates.
+        graphs: The same graphs with other translation models.
+
+    Returns:
+        The candidates with the new comparison.
+    """
+    if compared.literals is None:
+        return compared
+    literals = compared.literals.copy()
+    literals[:, RIGHT_EXPLAINED:] = _explain_names(
+        graphs, compared.table.left, compared.table.right
+    )
+    return replace(compared, graphs=graphs, literals=literals)

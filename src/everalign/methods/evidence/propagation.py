@@ -1,140 +1,515 @@
-"""Propagation: matched neighbours speak for a pair of entities.
+"""Propagation: matched neighbours are evidence for a pair of entities.
 
-Given a match (y, y') with probability p, every edge (x, d, y) and (x', d', y') adds to the support
-of (x, x')
+Given a match (y, y') with probability p, the edges (x, d, y) and (x', d', y') add to the support
+of the pair (x, x')
 
-    − log[(1 − p · P(d' ⊆ d) · pinned(x)) · (1 − p · P(d ⊆ d') · pinned(x'))]
+    − log[(1 − p · P(d' ⊆ d) · inverse_functionality(x, d, y))
+          · (1 − p · P(d ⊆ d') · inverse_functionality(x', d', y'))]
 
-and 1 − exp(−support) is the plain probability that the two are the same.
+and 1 − exp(−support) is the probability that PARIS gives the pair.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.compiled import compiled
-from everalign.graph import IntArray
-from everalign.methods.evidence.matches import Matches
-from everalign.methods.evidence.relations import Inclusion, included
-from everalign.methods.evidence.side import Floats, Side
-from everalign.parallel import in_parts
+from everalign._numba import jit_cached
+from everalign._parallel import map_chunks, map_parallel
+from everalign._progress import Progress
+from everalign.graph import Graph, IntArray
+from everalign.literals import MatchedLiterals, TranslationModels
+from everalign.matching import NO_PAIRS, mark_listed_pairs
+from everalign.methods.base import NO_ENTITIES
+from everalign.methods.evidence.adjacency import (
+    Adjacency,
+    BoolArray,
+    FloatArray,
+    build_adjacency,
+)
+from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
+from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.relations import (
+    Inclusion,
+    Matches,
+    MatchIndex,
+    RelationInclusions,
+    align_relations,
+    find_inclusion,
+    index_matches,
+)
 
-PART = 1024  # entities looked at in one go
+CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
+NO_MATCH = -1
 
-Mask = NDArray[np.bool_]
-
-
-@compiled()
-def piece_weight(p: float, there: float, back: float, pinned: float, pinned2: float) -> float:
-    """What one pair of matched neighbours adds to the support of a pair."""
-    return -math.log((1 - p * back * pinned) * (1 - p * there * pinned2))
+Vectors = tuple[FloatArray, FloatArray]
+Support = tuple[IntArray, IntArray, FloatArray]  # entity, counterpart, support
 
 
-def nearest(
-    left: Side,
-    right: Side,
+@dataclass(frozen=True)
+class GraphPair:
+    """Two graphs and the links between them that are taken for certain.
+
+    Attributes:
+        left: Left graph.
+        right: Right graph.
+        anchors: Rows of (left, right): links with match probability 1.
+        config: Settings and constants of the method.
+        vectors: Unit vectors of the left and the right entities from another method, if any.
+        literals: Literals of both graphs and their matches, if both have any.
+        removed: Ids of entities that no longer exist, left and right.
+        translations: Translation models of names, once there are matches to train them.
+        self_trained: Whether training pairs are chosen by match probability. Then the classifier
+            must not see match probabilities.
+        rejected: Rows of (left, right) that are no candidates.
+    """
+
+    left: Adjacency
+    right: Adjacency
+    anchors: IntArray
+    config: EvidenceParameters
+    vectors: Vectors | None = None
+    literals: MatchedLiterals | None = None
+    removed: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
+    translations: TranslationModels | None = None
+    self_trained: bool = False
+    rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
+
+    @staticmethod
+    def from_graphs(
+        left: Graph,
+        right: Graph,
+        anchors: IntArray,
+        config: EvidenceParameters,
+        literals: MatchedLiterals | None = None,
+    ) -> GraphPair:
+        """Build the adjacency lists of both graphs and of their literals.
+
+        Args:
+            left: Left graph.
+            right: Right graph.
+            anchors: Rows of (left, right): links with match probability 1.
+            config: Settings and constants.
+            literals: Literals of both graphs and their matches, if both have any.
+
+        Returns:
+            The graphs, with nothing removed or rejected.
+        """
+        graphs = left, right
+        attributes = literals.attribute_triples if literals else (None, None)
+        left_adjacency, right_adjacency = map_parallel(
+            lambda side: build_adjacency(graphs[side], config, attributes[side]), 2
+        )
+        return GraphPair(left_adjacency, right_adjacency, anchors, config, literals=literals)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of left and right entities."""
+        return self.left.entity_count, self.right.entity_count
+
+    @property
+    def relation_counts(self) -> tuple[int, int]:
+        """Number of left and right relations, without attributes."""
+        left, right = len(self.left.relation_idf) // 2, len(self.right.relation_idf) // 2
+        if self.literals is None:
+            return left, right
+        left_values, right_values = self.literals.attribute_triples
+        # Attributes are numbered after the relations and have an idf as well.
+        return left - len(left_values.attributes), right - len(right_values.attributes)
+
+    @cached_property
+    def unlinked(self) -> tuple[BoolArray, BoolArray]:
+        """Which left and right entities exist and have no anchor."""
+        masks = [np.ones(size, dtype=np.bool_) for size in self.sizes]
+        for mask, linked, removed in zip(masks, self.anchors.T, self.removed, strict=True):
+            mask[linked] = False
+            mask[removed] = False
+        return masks[0], masks[1]
+
+    @cached_property
+    def searchable(self) -> tuple[BoolArray, BoolArray]:
+        """Which left and right nodes can be candidates: unlinked entities, but no literals."""
+        left, right = (
+            np.append(mask, np.zeros(side.node_count - side.entity_count, dtype=np.bool_))
+            for mask, side in zip(self.unlinked, (self.left, self.right), strict=True)
+        )
+        return left, right
+
+    @cached_property
+    def rejected_index(self) -> MatchIndex:
+        """The rejected pairs, indexed by left and by right nodes."""
+        left, right = self.rejected.T
+        node_counts = self.left.node_count, self.right.node_count
+        return index_matches(left, right, np.ones(len(left)), node_counts)
+
+    def mark_admissible(self, left: IntArray, right: IntArray) -> BoolArray:
+        """Mark the pairs that can be candidates.
+
+        Args:
+            left: Left entities.
+            right: Right entities, as many.
+
+        Returns:
+            A mask of the pairs whose entities are unlinked and that are not rejected.
+        """
+        admissible: BoolArray = self.unlinked[0][left] & self.unlinked[1][right]
+        if len(self.rejected):
+            admissible &= ~mark_listed_pairs(left, right, self.rejected)
+        return admissible
+
+    def build_candidates(self, left: IntArray, right: IntArray) -> CandidateTable:
+        """Build the table of the pairs that can be candidates.
+
+        Args:
+            left: Left entities, in any order.
+            right: Right entities, as many.
+
+        Returns:
+            The admissible pairs, each once.
+        """
+        keep = self.mark_admissible(left, right)
+        return CandidateTable.from_pairs(left[keep], right[keep], self.sizes)
+
+
+def select_matches(graphs: GraphPair, probabilities: MatchProbabilities) -> MatchIndex:
+    """Select the matches that are evidence for their neighbours.
+
+    Args:
+        graphs: The graphs with their anchors and literals.
+        probabilities: Match probabilities of pairs of entities.
+
+    Returns:
+        Anchors with probability 1, matches of literals, and pairs of unlinked entities with at
+        least `min_match_probability`. The probabilities of one entity sum to 1 at most, since it
+        has one counterpart at most.
+    """
+    likely = probabilities.select_at_least(graphs.config.min_match_probability)
+    keep = graphs.mark_admissible(likely.table.left, likely.table.right)
+    left, right = likely.table.left[keep], likely.table.right[keep]
+    probability = likely.probability[keep]
+    # Pairs of one entity exclude each other.
+    totals = [
+        np.bincount(entity, probability, minlength=size)[entity]
+        for entity, size in zip((left, right), graphs.sizes, strict=True)
+    ]
+    shared = probability / np.maximum(1, np.maximum(*totals))
+    rows = [(*graphs.anchors.T, np.ones(len(graphs.anchors))), (left, right, shared)]
+    if graphs.literals:
+        rows.append(graphs.literals.list_node_pairs())
+    left, right, shared = (np.concatenate(column) for column in zip(*rows, strict=True))
+    node_counts = graphs.left.node_count, graphs.right.node_count
+    return index_matches(left, right, shared, node_counts)
+
+
+@jit_cached()
+def compute_evidence_weight(
+    probability: float,
+    forward: float,
+    backward: float,
+    inverse_functionality: float,
+    inverse_functionality2: float,
+) -> float:
+    """Compute what one pair of matched neighbours adds to the support of a pair (x, x').
+
+    Args:
+        probability: Match probability of the neighbours.
+        forward: P(d ⊆ d') of the relations that lead to them.
+        backward: P(d' ⊆ d).
+        inverse_functionality: Of the edge of x.
+        inverse_functionality2: Of the edge of x'.
+
+    Returns:
+        The weight, from 0 on.
+    """
+    return -math.log(
+        (1 - probability * backward * inverse_functionality)
+        * (1 - probability * forward * inverse_functionality2)
+    )
+
+
+def find_candidates(
+    graphs: GraphPair,
+    matches: MatchIndex,
+    relations: RelationInclusions,
+    left_wanted: BoolArray,
+    right_wanted: BoolArray,
+) -> CandidateTable:
+    """Find the counterparts with most support for each wanted entity.
+
+    Args:
+        graphs: The graphs.
+        matches: Current matches.
+        relations: Their relation alignment.
+        left_wanted: Left entities to search candidates for.
+        right_wanted: Right entities to search candidates for.
+
+    Returns:
+        The pairs found from either side: `max_candidates` for each entity at most.
+    """
+    # From both sides: a pair can be among the best of one entity and not of the other.
+    from_left, from_right = _search_both_sides(
+        graphs, matches, relations, left_wanted, right_wanted, graphs.config.max_candidates
+    )
+    return graphs.build_candidates(
+        np.concatenate([from_left[0], from_right[1]]),
+        np.concatenate([from_left[1], from_right[0]]),
+    )
+
+
+def _search_both_sides(
+    graphs: GraphPair,
+    matches: MatchIndex,
+    relations: RelationInclusions,
+    left_wanted: BoolArray,
+    right_wanted: BoolArray,
+    max_candidates: int,
+) -> tuple[Support, Support]:
+    left_ids, right_ids = (
+        np.flatnonzero(wanted).astype(np.int32) for wanted in (left_wanted, right_wanted)
+    )
+    left, right, min_weight = graphs.left, graphs.right, graphs.config.min_evidence_weight
+    left_mask, right_mask = graphs.searchable
+    return (
+        search_candidates(
+            left, right, matches.left, relations.left, left_ids, right_mask,
+            graphs.rejected_index.left, max_candidates, min_weight,
+        ),
+        search_candidates(
+            right, left, matches.right, relations.right, right_ids, left_mask,
+            graphs.rejected_index.right, max_candidates, min_weight,
+        ),
+    )  # fmt: skip
+
+
+def search_candidates(
+    left: Adjacency,
+    right: Adjacency,
     matches: Matches,
-    relations: Inclusion,
-    asked: IntArray,
-    free: Mask,
-    considered: int,
-    faint: float,
-) -> tuple[IntArray, IntArray, Floats]:
-    """The pairs of each asked left entity with the few free right ones that it has most support
-    for, and that support. Pieces lighter than `faint` are not worth their cost here."""
+    inclusion: Inclusion,
+    wanted: IntArray,
+    searchable: BoolArray,
+    rejected: Matches,
+    max_candidates: int,
+    min_weight: float,
+) -> Support:
+    """Search the best supported right entities of left ones.
 
-    def part(first: int, end: int) -> tuple[IntArray, IntArray, Floats]:
-        asked_now = asked[first:end]
-        return _gather(left, right, matches, relations, asked_now, free, considered, faint)
+    Args:
+        left: Graph of the wanted entities.
+        right: Graph to search in.
+        matches: Current matches of left nodes.
+        inclusion: Inclusion of left in right relations.
+        wanted: Left entities.
+        searchable: Which right nodes can be found.
+        rejected: Right entities that are not to be found for a left one.
+        max_candidates: Number of right entities for each, by discounted support.
+        min_weight: Lighter pieces of evidence are left out.
 
-    found = [part(0, 0), *in_parts(part, len(asked), PART)]
-    one, two, support = (np.concatenate(column) for column in zip(*found, strict=True))
-    return one, two, support
+    Returns:
+        Left entity, right entity and support of each pair, in the order of `wanted`, best first.
+    """
+
+    def search_chunk(first: int, end: int) -> Support:
+        return _gather_support(
+            left, right, matches, inclusion, wanted[first:end], searchable, rejected,
+            max_candidates, min_weight,
+        )  # fmt: skip
+
+    # The empty chunk gives the arrays their types where nothing is wanted.
+    chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(wanted), CHUNK_SIZE)]
+    left_ids, right_ids, support = (np.concatenate(column) for column in zip(*chunks, strict=True))
+    return left_ids, right_ids, support
 
 
-@compiled()
-def _gather(
-    left: Side,
-    right: Side,
+@jit_cached()
+def _gather_support(
+    left: Adjacency,
+    right: Adjacency,
     matches: Matches,
-    relations: Inclusion,
-    asked: IntArray,
-    free: Mask,
-    considered: int,
-    faint: float,
-) -> tuple[IntArray, IntArray, Floats]:
+    inclusion: Inclusion,
+    wanted: IntArray,
+    searchable: BoolArray,
+    rejected: Matches,
+    max_candidates: int,
+    min_weight: float,
+) -> Support:
+    # Dense, and 0 between two entities: only what was reached has to be reset.
     support = np.zeros(right.start.size - 1, dtype=np.float64)
-    touched = np.empty(right.start.size - 1, dtype=np.int32)
-    one = np.empty(asked.size * considered, dtype=np.int32)
-    two = np.empty(asked.size * considered, dtype=np.int32)
-    score = np.empty(asked.size * considered, dtype=np.float32)
+    reached = np.empty(right.start.size - 1, dtype=np.int32)
+    left_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
+    right_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
+    score = np.empty(wanted.size * max_candidates, dtype=np.float32)
     count = 0
-    for n in range(asked.size):
-        x = asked[n]
-        reached = 0
-        for e in range(left.start[x], left.start[x + 1]):
-            pinned = left.pinned[e]
-            if pinned == 0:
+    for x in wanted:
+        reached_count = 0
+        # Not 0 at first, so never counted as reached; and -inf whatever is added.
+        _set_support(support, rejected, x, -np.inf)
+        for edge in range(left.start[x], left.start[x + 1]):
+            inverse_functionality = left.inverse_functionality[edge]
+            if inverse_functionality == 0:
                 continue
-            y = left.other[e]
-            d = left.relation[e]
+            y = left.neighbour[edge]
+            d = left.relation[edge]
             for m in range(matches.start[y], matches.start[y + 1]):
-                y2 = matches.other[m]
-                p = matches.probability[m]
+                y2 = matches.counterpart[m]
+                # The edges (y', d'⁻¹, x') of a group weigh the same, since the functionality of
+                # the group is the inverse functionality of (x', d', y') for all its x'.
                 group = right.start[y2]
                 while group < right.start[y2 + 1]:
-                    end = right.end[group]
-                    pins = right.pins[group]
-                    if pins > 0:
-                        there, back = included(relations, d, right.relation[group] ^ 1)
-                        weight = piece_weight(p, there, back, pinned, pins)
-                        if weight >= faint and weight > 0:
-                            for k in range(group, end):
-                                x2 = right.other[k]
-                                if not free[x2]:
+                    end = right.group_end[group]
+                    functionality = right.functionality[group]
+                    if functionality > 0:
+                        forward, backward = find_inclusion(inclusion, d, right.relation[group] ^ 1)
+                        weight = compute_evidence_weight(
+                            matches.probability[m],
+                            forward,
+                            backward,
+                            inverse_functionality,
+                            functionality,
+                        )
+                        # `reached` has one place per node: a weight of 0 would leave the support
+                        # at 0, and the node would be counted again.
+                        if weight >= min_weight and weight > 0:
+                            for edge2 in range(group, end):
+                                x2 = right.neighbour[edge2]
+                                if not searchable[x2]:
                                     continue
                                 if support[x2] == 0:
-                                    touched[reached] = x2
-                                    reached += 1
+                                    reached[reached_count] = x2
+                                    reached_count += 1
                                 support[x2] += weight
                     group = end
         count = _keep_best(
-            right, x, touched[:reached], support, considered, one, two, score, count
+            right,
+            x,
+            reached[:reached_count],
+            support,
+            max_candidates,
+            left_ids,
+            right_ids,
+            score,
+            count,
         )
-    for k in range(count):
-        score[k] /= right.discount[two[k]]
-    return one[:count], two[:count], score[:count]
+        # `_keep_best` has reset only what was reached, and rejected ones never count as that.
+        _set_support(support, rejected, x, 0)
+    # The discount is for ranking only; the support that is returned is without it.
+    for row in range(count):
+        score[row] /= right.degree_discount[right_ids[row]]
+    return left_ids[:count], right_ids[:count], score[:count]
 
 
-@compiled()
+@jit_cached()
+def _set_support(support: NDArray[np.float64], rejected: Matches, x: int, value: float) -> None:
+    """Set the support of all counterparts that are rejected for x."""
+    for m in range(rejected.start[x], rejected.start[x + 1]):
+        support[rejected.counterpart[m]] = value
+
+
+@jit_cached()
 def _keep_best(
-    right: Side,
+    right: Adjacency,
     x: int,
     reached: IntArray,
     support: NDArray[np.float64],
-    considered: int,
-    one: IntArray,
-    two: IntArray,
-    score: Floats,
+    max_candidates: int,
+    left_ids: IntArray,
+    right_ids: IntArray,
+    score: FloatArray,
     first: int,
 ) -> int:
-    """Append the best of those reached, best first; support is forgotten. The lower id wins a
-    tie. Gives the place after the last."""
+    """Insert the best of the reached nodes from row `first` on, and reset their support.
+
+    The lower id wins a tie. Returns the index after the last row.
+    """
     count = first
     for x2 in reached:
-        s = np.float32(support[x2] * right.discount[x2])
+        # In single precision, as it is stored: equal scores must be equal in both places.
+        s = np.float32(support[x2] * right.degree_discount[x2])
         support[x2] = 0
-        at = count
-        while at > first and (score[at - 1] < s or (score[at - 1] == s and two[at - 1] > x2)):
-            at -= 1
-        if at - first >= considered:
+        row = count
+        while row > first and (
+            score[row - 1] < s or (score[row - 1] == s and right_ids[row - 1] > x2)
+        ):
+            row -= 1
+        if row - first >= max_candidates:
             continue
-        last = min(count, first + considered - 1)
-        for move in range(last, at, -1):
-            score[move], two[move] = score[move - 1], two[move - 1]
-        score[at], two[at], one[last] = s, x2, x
+        last = min(count, first + max_candidates - 1)
+        for moved in range(last, row, -1):
+            score[moved], right_ids[moved] = score[moved - 1], right_ids[moved - 1]
+        score[row], right_ids[row], left_ids[last] = s, x2, x
         count = max(count, last + 1)
     return count
+
+
+def propagate(graphs: GraphPair, progress: Progress) -> MatchProbabilities:
+    """Propagate match probabilities without the classifier, for as long as they grow.
+
+    Args:
+        graphs: The graphs.
+        progress: Called after each round.
+
+    Returns:
+        The match probabilities of the last round.
+    """
+    probabilities = MatchProbabilities.empty(graphs.sizes)
+    rounds = graphs.config.max_propagation_rounds
+    for number in range(rounds):
+        progress("propagating", number, rounds)
+        before, probabilities = probabilities, _propagate_once(graphs, probabilities)
+        total, growth = before.probability.sum(), graphs.config.min_propagation_growth
+        if probabilities.probability.sum() <= growth * total:
+            break
+    return probabilities
+
+
+def _propagate_once(graphs: GraphPair, probabilities: MatchProbabilities) -> MatchProbabilities:
+    """Compute the match probability of the pairs that are each other's best candidate.
+
+    With support s, and a and b for the second best support of the left and of the right entity,
+    it is (1 − exp(−s)) · s² / (s² + a² + b²).
+    """
+    matches = select_matches(graphs, probabilities)
+    relations = align_relations(graphs.left, graphs.right, matches, graphs.config)
+    # The best one, and the second best as the competitor.
+    from_left, from_right = _search_both_sides(
+        graphs, matches, relations, *graphs.unlinked, max_candidates=2
+    )
+    left = _split_best_two(*from_left, graphs.sizes[0])
+    right = _split_best_two(*from_right, graphs.sizes[1])
+    left_ids = np.flatnonzero(left.best != NO_MATCH)
+    # Keep those whose best counterpart has them as its best.
+    left_ids = left_ids[right.best[left.best[left_ids]] == left_ids]
+    right_ids = left.best[left_ids]
+    support = left.support[left_ids]
+    competition = left.second_support[left_ids] ** 2 + right.second_support[right_ids] ** 2
+    # The second factor keeps ties out. Without it wrong pairs grow with each round, and rounds
+    # cannot go on until no more is found (docs/decisions/0009-evidence.md).
+    probability = -np.expm1(-support) * support**2 / (support**2 + competition)
+    return MatchProbabilities.from_pairs(
+        left_ids, right_ids, probability.astype(np.float32), graphs.sizes
+    )
+
+
+class _BestTwo(NamedTuple):
+    """For each entity its best counterpart, the support of it, and that of the second best."""
+
+    best: NDArray[np.int64]
+    support: NDArray[np.float64]
+    second_support: NDArray[np.float64]
+
+
+def _split_best_two(
+    entity: IntArray, counterpart: IntArray, support: FloatArray, entity_count: int
+) -> _BestTwo:
+    """From rows sorted by entity, best first, two for each entity at most."""
+    out = _BestTwo(np.full(entity_count, NO_MATCH), np.zeros(entity_count), np.zeros(entity_count))
+    is_first = np.append(True, entity[1:] != entity[:-1])[: len(entity)]
+    out.best[entity[is_first]] = counterpart[is_first]
+    out.support[entity[is_first]] = support[is_first]
+    out.second_support[entity[~is_first]] = support[~is_first]
+    return out

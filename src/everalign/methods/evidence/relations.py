@@ -1,10 +1,10 @@
-"""Which relation of one side means the same as which of the other, from the matches so far.
+"""Relation alignment: how far a relation of one graph is included in one of the other.
 
-A left edge both ends of which are matched could be found again on the right. Where a right edge
-joins the two counterparts, the pair of relations is seen together; the share of such edges is how
-far one relation is included in the other:
+A left edge whose two nodes are matched could be found again on the right. Where a right edge joins
+the counterparts, the two relations co-occur. The share of such edges is the inclusion (the
+subrelation probability of PARIS), smoothed by a prior:
 
-    P(d ⊆ d') = (seen together + prior · doubt) / (could be seen + doubt)
+    P(d ⊆ d') = (co-occurrences + prior · strength) / (comparable edges + strength)
 """
 
 from __future__ import annotations
@@ -14,159 +14,304 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.compiled import compiled
+from everalign._numba import jit_cached
+from everalign._parallel import map_chunks
 from everalign.graph import IntArray
-from everalign.methods.evidence.matches import Both, Matches
-from everalign.methods.evidence.settings import EvidenceSettings
-from everalign.methods.evidence.side import Floats, Side, Starts, place_of
-from everalign.parallel import in_parts
+from everalign.methods.base import RelationMatch
+from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
+from everalign.methods.evidence.config import EvidenceParameters
 
-PART = 4096  # entities looked at in one go
+# Entities of one parallel task. Results do not depend on it: co-occurrences are summed in order.
+CHUNK_SIZE = 4096
+
+
+class Matches(NamedTuple):
+    """The counterparts of the nodes of one side, in compressed sparse row layout.
+
+    Attributes:
+        start: The counterparts of node x are those from `start[x]` to `start[x + 1]`.
+        counterpart: Node of the other side.
+        probability: Match probability.
+    """
+
+    start: OffsetArray
+    counterpart: IntArray
+    probability: FloatArray
+
+
+class MatchIndex(NamedTuple):
+    """The same matches, indexed by left and by right nodes."""
+
+    left: Matches
+    right: Matches
+
+
+def index_matches(
+    left: NDArray[np.integer],
+    right: NDArray[np.integer],
+    probability: NDArray[np.floating],
+    node_counts: tuple[int, int],
+) -> MatchIndex:
+    """Index matches that are given in any order.
+
+    Args:
+        left: Left nodes.
+        right: Right nodes.
+        probability: Match probabilities.
+        node_counts: Number of left and right nodes.
+
+    Returns:
+        The matches by left and by right node.
+
+    Example:
+        >>> pairs = np.array([2, 0]), np.array([0, 1])
+        >>> index = index_matches(*pairs, np.array([0.5, 1]), (3, 2))
+        >>> index.left.counterpart.tolist(), index.right.counterpart.tolist()
+        ([1, 0], [2, 0])
+    """
+    return MatchIndex(
+        _index_side(left, right, probability, node_counts[0]),
+        _index_side(right, left, probability, node_counts[1]),
+    )
+
+
+def _index_side(
+    node: NDArray[np.integer],
+    counterpart: NDArray[np.integer],
+    probability: NDArray[np.floating],
+    node_count: int,
+) -> Matches:
+    # Counterparts ascend for each node: sums over them are made in one order in every run.
+    order = np.lexsort((counterpart, node))
+    start = np.zeros(node_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(node, minlength=node_count), out=start[1:])
+    columns = counterpart[order].astype(np.int32), probability[order].astype(np.float32)
+    return Matches(start, *columns)
 
 
 class Inclusion(NamedTuple):
     """Inclusion of the directed relations of one side in those of the other, and back.
 
-    `there[k]` and `back[k]` are P(d ⊆ d') and P(d' ⊆ d) for the pairs seen together: d' is
-    `other[k]`, for k from `start[d]` to `start[d + 1]`. Of a pair never seen together,
-    P(d ⊆ d') is `unseen[d]` and P(d' ⊆ d) is `unseen_back[d']`.
+    Attributes:
+        start: The relations that co-occur with d are those from `start[d]` to `start[d + 1]`.
+        other: The co-occurring relation d' of the other side.
+        forward: P(d ⊆ d').
+        backward: P(d' ⊆ d).
+        cooccurrence: Number of co-occurrences, weighted by match probability.
+        unseen_forward: P(d ⊆ d') for each d, where d and d' never co-occur.
+        unseen_backward: P(d' ⊆ d) for each d', where d and d' never co-occur.
     """
 
-    start: Starts
+    start: OffsetArray
     other: IntArray
-    there: Floats
-    back: Floats
-    seen: Floats
-    unseen: Floats
-    unseen_back: Floats
+    forward: FloatArray
+    backward: FloatArray
+    cooccurrence: FloatArray
+    unseen_forward: FloatArray
+    unseen_backward: FloatArray
 
 
-class Relations(NamedTuple):
-    """The inclusion of left in right relations, and the same from the right."""
+class RelationInclusions(NamedTuple):
+    """The inclusion of left in right relations, and the same seen from the right."""
 
     left: Inclusion
     right: Inclusion
 
 
 def align_relations(
-    left: Side, right: Side, matches: Both, settings: EvidenceSettings
-) -> Relations:
-    """The correspondence of relations under these matches."""
+    left: Adjacency, right: Adjacency, matches: MatchIndex, config: EvidenceParameters
+) -> RelationInclusions:
+    """Estimate the inclusion of all pairs of directed relations under the given matches.
 
-    def part(first: int, end: int) -> tuple[IntArray, IntArray, Floats]:
-        return _together(left, right, matches.left, first, end)
+    Args:
+        left: Left graph.
+        right: Right graph.
+        matches: Current matches of entities and literals.
+        config: Gives the prior and its strength.
 
-    found = [part(0, 0), *in_parts(part, left.entities, PART)]
-    one, two, amount = _summed(*(np.concatenate(column) for column in zip(*found, strict=True)))
-    could_left = _could_be_seen(left, matches.left, len(left.weight))
-    could_right = _could_be_seen(right, matches.right, len(right.weight))
-    return Relations(
-        _inclusion(one, two, amount, could_left, could_right, settings),
-        _inclusion(two, one, amount, could_right, could_left, settings),
+    Returns:
+        The inclusions.
+    """
+
+    def count_chunk(first: int, end: int) -> tuple[IntArray, IntArray, FloatArray]:
+        return _find_cooccurrences(left, right, matches.left, first, end)
+
+    # The empty chunk gives the arrays their types where there is no entity at all.
+    chunks = [count_chunk(0, 0), *map_chunks(count_chunk, left.entity_count, CHUNK_SIZE)]
+    left_relation, right_relation, amount = _sum_cooccurrences(
+        *(np.concatenate(column) for column in zip(*chunks, strict=True))
+    )
+    left_comparable = _count_comparable(left, matches.left)
+    right_comparable = _count_comparable(right, matches.right)
+    return RelationInclusions(
+        _compute_inclusion(
+            left_relation, right_relation, amount, left_comparable, right_comparable, config
+        ),
+        _compute_inclusion(
+            right_relation, left_relation, amount, right_comparable, left_comparable, config
+        ),
     )
 
 
-def _summed(
-    one: IntArray, two: IntArray, amount: Floats
+def _sum_cooccurrences(
+    left: IntArray, right: IntArray, amount: FloatArray
 ) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
-    """Each pair of directed relations once; what holds of two holds of their inverses."""
-    one, two = np.concatenate([one, one ^ 1]), np.concatenate([two, two ^ 1])
-    order = np.lexsort((two, one))
-    one, two = one[order], two[order]
-    new = np.ones(len(one), dtype=bool)
-    new[1:] = (one[1:] != one[:-1]) | (two[1:] != two[:-1])
-    first = np.flatnonzero(new)
+    """Sum up each pair of directed relations; what holds of two holds of their inverses."""
+    left, right = np.concatenate([left, left ^ 1]), np.concatenate([right, right ^ 1])
+    order = np.lexsort((right, left))
+    left, right = left[order], right[order]
+    is_first = np.ones(len(left), dtype=bool)
+    is_first[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+    first = np.flatnonzero(is_first)
+    # In double precision and in sorted order, whatever the chunks were.
     total = np.zeros(len(first))
-    np.add.at(total, np.cumsum(new) - 1, np.tile(amount, 2)[order])
-    return one[first], two[first], total
+    np.add.at(total, np.cumsum(is_first) - 1, np.tile(amount, 2)[order])
+    return left[first], right[first], total
 
 
-def _inclusion(
-    one: IntArray,
-    two: IntArray,
-    seen: NDArray[np.float64],
-    could_one: NDArray[np.float64],
-    could_two: NDArray[np.float64],
-    s: EvidenceSettings,
+def _compute_inclusion(
+    relation: IntArray,
+    other: IntArray,
+    cooccurrence: NDArray[np.float64],
+    comparable: NDArray[np.float64],
+    other_comparable: NDArray[np.float64],
+    config: EvidenceParameters,
 ) -> Inclusion:
-    order = np.lexsort((two, one))
-    one, two, seen = one[order], two[order], seen[order]
-    start = np.zeros(len(could_one) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(one, minlength=len(could_one)), out=start[1:])
-    base = s.prior * s.doubt
+    order = np.lexsort((other, relation))
+    relation, other, cooccurrence = relation[order], other[order], cooccurrence[order]
+    start = np.zeros(len(comparable) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(relation, minlength=len(comparable)), out=start[1:])
+    strength = config.inclusion_prior_strength
+    base = config.inclusion_prior * strength
+
+    def smooth(count: NDArray[np.float64]) -> FloatArray:
+        # Co-occurrences may exceed the comparable edges: an entity can have several matches.
+        share = (np.minimum(cooccurrence, count) + base) / (count + strength)
+        return share.astype(np.float32)
+
     return Inclusion(
         start,
-        two,
-        _share(seen, could_one[one], s),
-        _share(seen, could_two[two], s),
-        seen.astype(np.float32),
-        (base / (could_one + s.doubt)).astype(np.float32),
-        (base / (could_two + s.doubt)).astype(np.float32),
+        other,
+        smooth(comparable[relation]),
+        smooth(other_comparable[other]),
+        cooccurrence.astype(np.float32),
+        (base / (comparable + strength)).astype(np.float32),
+        (base / (other_comparable + strength)).astype(np.float32),
     )
 
 
-def _share(seen: NDArray[np.float64], could: NDArray[np.float64], s: EvidenceSettings) -> Floats:
-    """What is seen may be more than could be: an entity can have several likely matches."""
-    above = np.minimum(seen, could) + s.prior * s.doubt
-    return (above / (could + s.doubt)).astype(np.float32)
-
-
-def _could_be_seen(side: Side, matches: Matches, relations: int) -> NDArray[np.float64]:
-    best = _best_probability(matches)
-    one = np.repeat(np.arange(side.nodes), np.diff(side.start))
-    amount: NDArray[np.float64] = np.bincount(
-        side.relation, best[one].astype(np.float64) * best[side.other], minlength=relations
-    ).astype(np.float64)
-    return amount
-
-
-def _best_probability(matches: Matches) -> Floats:
+def _count_comparable(adjacency: Adjacency, matches: Matches) -> NDArray[np.float64]:
+    """Count for each directed relation the edges with two matched nodes, by best probability."""
     best = np.zeros(len(matches.start) - 1, dtype=np.float32)
-    one = np.repeat(np.arange(len(best)), np.diff(matches.start))
-    np.maximum.at(best, one, matches.probability)
-    return best
+    np.maximum.at(
+        best, np.repeat(np.arange(len(best)), np.diff(matches.start)), matches.probability
+    )
+    node = np.repeat(np.arange(adjacency.node_count), np.diff(adjacency.start))
+    count: NDArray[np.float64] = np.bincount(
+        adjacency.relation,
+        best[node].astype(np.float64) * best[adjacency.neighbour],
+        minlength=len(adjacency.relation_idf),
+    ).astype(np.float64)
+    return count
 
 
-@compiled()
-def _together(
-    left: Side, right: Side, matches: Matches, first: int, end: int
-) -> tuple[IntArray, IntArray, Floats]:
-    """Pairs of relations that join matched entities, left forwards, once per occurrence."""
-    room = 1024
+@jit_cached()
+def _find_cooccurrences(
+    left: Adjacency, right: Adjacency, matches: Matches, first: int, end: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """List the relations that join matched nodes, left ones forwards, once per occurrence."""
+    # The number of co-occurrences is not known: the arrays are doubled when they are full.
+    capacity = 1024
     count = 0
-    one = np.empty(room, dtype=np.int32)
-    two = np.empty(room, dtype=np.int32)
-    amount = np.empty(room, dtype=np.float32)
+    left_relation = np.empty(capacity, dtype=np.int32)
+    right_relation = np.empty(capacity, dtype=np.int32)
+    amount = np.empty(capacity, dtype=np.float32)
     for x in range(first, end):
         for m in range(matches.start[x], matches.start[x + 1]):
-            x2 = matches.other[m]
-            for e in range(left.start[x], left.start[x + 1]):
-                if left.relation[e] & 1:
+            x2 = matches.counterpart[m]
+            for edge in range(left.start[x], left.start[x + 1]):
+                # Inverse relations are added by _sum_cooccurrences.
+                if left.relation[edge] & 1:
                     continue
-                y = left.other[e]
+                y = left.neighbour[edge]
                 for n in range(matches.start[y], matches.start[y + 1]):
-                    y2 = matches.other[n]
+                    y2 = matches.counterpart[n]
                     stop = right.start[x2 + 1]
-                    at = place_of(right.near_other, right.start[x2], stop, y2)
-                    while at < stop and right.near_other[at] == y2:
-                        if count == room:
-                            room *= 2
-                            one = np.concatenate((one, np.empty_like(one)))
-                            two = np.concatenate((two, np.empty_like(two)))
+                    edge2 = find_first(right.sorted_neighbour, right.start[x2], stop, y2)
+                    # Parallel edges: each relation that joins the counterparts co-occurs.
+                    while edge2 < stop and right.sorted_neighbour[edge2] == y2:
+                        if count == capacity:
+                            capacity *= 2
+                            left_relation = np.concatenate(
+                                (left_relation, np.empty_like(left_relation))
+                            )
+                            right_relation = np.concatenate(
+                                (right_relation, np.empty_like(right_relation))
+                            )
                             amount = np.concatenate((amount, np.empty_like(amount)))
-                        one[count] = left.relation[e]
-                        two[count] = right.near_relation[at]
+                        left_relation[count] = left.relation[edge]
+                        right_relation[count] = right.sorted_relation[edge2]
                         amount[count] = matches.probability[m] * matches.probability[n]
                         count += 1
-                        at += 1
-    return one[:count], two[:count], amount[:count]
+                        edge2 += 1
+    return left_relation[:count], right_relation[:count], amount[:count]
 
 
-@compiled()
-def included(inclusion: Inclusion, d: int, d2: int) -> tuple[float, float]:
-    """P(d ⊆ d') and P(d' ⊆ d)."""
-    end = inclusion.start[d + 1]
-    at = place_of(inclusion.other, inclusion.start[d], end, d2)
-    if at < end and inclusion.other[at] == d2:
-        return inclusion.there[at], inclusion.back[at]
-    return inclusion.unseen[d], inclusion.unseen_back[d2]
+@jit_cached()
+def find_inclusion(inclusion: Inclusion, relation: int, other: int) -> tuple[float, float]:
+    """Look up the inclusion of two directed relations in each other.
+
+    Args:
+        inclusion: Inclusion of the relations of one side in those of the other.
+        relation: Directed relation d of the one side.
+        other: Directed relation d' of the other side.
+
+    Returns:
+        P(d ⊆ d') and P(d' ⊆ d).
+    """
+    end = inclusion.start[relation + 1]
+    entry = find_first(inclusion.other, inclusion.start[relation], end, other)
+    if entry < end and inclusion.other[entry] == other:
+        return inclusion.forward[entry], inclusion.backward[entry]
+    return inclusion.unseen_forward[relation], inclusion.unseen_backward[other]
+
+
+def list_relation_matches(
+    inclusion: Inclusion, relation_counts: tuple[int, int]
+) -> list[RelationMatch]:
+    """List the pairs of relations and of attributes that co-occur, best inclusion first.
+
+    Args:
+        inclusion: Inclusion of left in right relations.
+        relation_counts: Number of left and right relations; attributes come after them.
+
+    Returns:
+        The pairs, each left relation read forwards.
+    """
+    relation = np.repeat(np.arange(len(inclusion.start) - 1), np.diff(inclusion.start))
+    values = zip(
+        inclusion.forward.tolist(),
+        inclusion.backward.tolist(),
+        inclusion.cooccurrence.tolist(),
+        strict=True,
+    )
+    rows = zip(relation.tolist(), inclusion.other.tolist(), values, strict=True)
+    found = [
+        _describe_match(left, right, numbers, relation_counts)
+        for left, right, numbers in rows
+        if not left & 1
+    ]
+    # By the product: only relations that include each other mean the same. Ids break ties.
+    return sorted(
+        found, key=lambda m: (-m.left_in_right * m.right_in_left, -m.support, m.left, m.right)
+    )
+
+
+def _describe_match(
+    left: int, right: int, values: tuple[float, float, float], relation_counts: tuple[int, int]
+) -> RelationMatch:
+    left_id, right_id = left >> 1, right >> 1
+    if left_id < relation_counts[0]:
+        return RelationMatch(left_id, right_id, bool(right & 1), *values)
+    attribute_ids = left_id - relation_counts[0], right_id - relation_counts[1]
+    return RelationMatch(*attribute_ids, False, *values, attributes=True)

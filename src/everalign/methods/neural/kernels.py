@@ -1,13 +1,14 @@
 """Compiled loops over the edges of the union graph, forward and backward.
 
-One layer of the encoder computes, for each wanted node i with edges e = (i → j) that carry
-relation set k,
+A layer of relational reflection computes, for each wanted node i with edges e = (i → j) that
+carry relation set k,
 
     out_i = Σ_e a_e (x_j − 2 (x_j·ρ_k) ρ_k),  a_e = w_e / Σ_e' w_e',  w_e = s_e exp(l_k)
 
-with l_k = ρ_k·v and a given share s_e of each edge, without a tensor of the size edges ×
-dimensions: a dot product and an accumulation per edge.
-`place[j]` is the row of node j in a tensor that holds only some nodes, −1 where it has none.
+with l_k = ρ_k·v and a given factor s_e per edge. A plain implementation holds a tensor of
+edges × dimensions; these loops need one dot product and one accumulation per edge.
+
+`row_of_node[j]` is the row of node j in a tensor that holds only some nodes, −1 if it has none.
 Each output row is summed by one thread in a fixed order, so results do not depend on the
 number of threads.
 """
@@ -18,141 +19,215 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from everalign.compiled import compiled
+from everalign._numba import jit_cached
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
-_parallel = compiled(parallel=True, fastmath=True)
+# fastmath lets the compiler use vector instructions for sums. A compiled loop always sums in the
+# same order; a process that loads it from the cache may differ in the last digits from the one
+# that compiled it.
+_jit_parallel = jit_cached(parallel=True, fastmath=True)
 
 
-@_parallel
+@_jit_parallel
 def reflect_forward(
-    rows: Ints,
+    output_nodes: Ints,
     start: Ints,
     target: Ints,
-    sets: Ints,
-    place: Ints,
-    x: Floats,
+    relation_set: Ints,
+    row_of_node: Ints,
+    inputs: Floats,
     rho: Floats,
-    weight: Floats,
+    edge_weight: Floats,
 ) -> tuple[Floats, Floats]:
-    """The layer's sums for the nodes `rows`, and Σ w of each; `weight` is w per edge."""
-    width = x.shape[1]
-    out = np.zeros((len(rows), width), dtype=np.float32)
-    total = np.zeros(len(rows), dtype=np.float32)
-    for row in prange(len(rows)):
-        node = rows[row]
+    """Sum the reflected neighbours of some nodes.
+
+    Args:
+        output_nodes: Nodes whose sums are wanted.
+        start: First edge of each node (with `target`, `relation_set`: edges of the union graph).
+        target: Node that each edge leads to.
+        relation_set: Relation set that each edge carries.
+        row_of_node: Row of each node in `inputs`.
+        inputs: Vectors x of the neighbours.
+        rho: Direction ρ of each relation set.
+        edge_weight: Weight w of each edge.
+
+    Returns:
+        The vectors out_i and Σ w of each node.
+    """
+    width = inputs.shape[1]
+    out = np.zeros((len(output_nodes), width), dtype=np.float32)
+    weight_sum = np.zeros(len(output_nodes), dtype=np.float32)
+    for row in prange(len(output_nodes)):
+        node = output_nodes[row]
         for edge in range(start[node], start[node + 1]):
-            k = sets[edge]
-            j = place[target[edge]]
-            w = weight[edge]
-            total[row] += w
+            k = relation_set[edge]
+            j = row_of_node[target[edge]]
+            weight = edge_weight[edge]
+            weight_sum[row] += weight
+            # Constants are float32 in all loops: with a Python number, numba would compute in
+            # float64.
             dot = np.float32(0.0)
             for d in range(width):
-                dot += x[j, d] * rho[k, d]
-            fold = np.float32(2.0) * dot * w
+                dot += inputs[j, d] * rho[k, d]
+            # Reflection and weight go into one factor of ρ: no reflected copy of the neighbour is
+            # made.
+            reflected = np.float32(2.0) * dot * weight
             for d in range(width):
-                out[row, d] += w * x[j, d] - fold * rho[k, d]
-        if total[row] > 0:
-            scale = np.float32(1.0) / total[row]
+                out[row, d] += weight * inputs[j, d] - reflected * rho[k, d]
+        # Divided once per row, not once per edge. The row of a node without weights stays 0.
+        if weight_sum[row] > 0:
+            inverse_sum = np.float32(1.0) / weight_sum[row]
             for d in range(width):
-                out[row, d] *= scale
-    return out, total
+                out[row, d] *= inverse_sum
+    return out, weight_sum
 
 
-@_parallel
+@_jit_parallel
 def reflect_backward_input(
-    columns: Ints,
+    input_nodes: Ints,
     start: Ints,
     target: Ints,
-    sets: Ints,
+    relation_set: Ints,
     reverse: Ints,
-    place: Ints,
+    row_of_node: Ints,
     grad: Floats,
-    total: Floats,
+    weight_sum: Floats,
     rho: Floats,
-    weight: Floats,
+    edge_weight: Floats,
 ) -> Floats:
-    """The gradient of the input rows of the nodes `columns`; `place` is that of the outputs."""
+    """Compute the gradient of the inputs of `reflect_forward`.
+
+    Args:
+        input_nodes: Nodes of the input rows.
+        start: First edge of each node.
+        target: Node that each edge leads to.
+        relation_set: Relation set that each edge carries.
+        reverse: The edge that leads back, for each edge.
+        row_of_node: Row of each node in `grad`.
+        grad: Gradient of the output rows.
+        weight_sum: Σ w of each output row.
+        rho: Direction ρ of each relation set.
+        edge_weight: Weight w of each edge.
+
+    Returns:
+        The gradient of the input rows.
+    """
     width = grad.shape[1]
-    out = np.zeros((len(columns), width), dtype=np.float32)
-    for column in prange(len(columns)):
-        node = columns[column]
+    out = np.zeros((len(input_nodes), width), dtype=np.float32)
+    # Each input row collects from the outputs that read it. If outputs added to their inputs,
+    # threads would write to the same rows.
+    for row in prange(len(input_nodes)):
+        node = input_nodes[row]
         for edge in range(start[node], start[node + 1]):
-            i = place[target[edge]]
+            i = row_of_node[target[edge]]
+            # A neighbour that is no output of this layer has read nothing.
             if i < 0:
                 continue
-            back = reverse[edge]
-            k = sets[back]
-            a = weight[back] / total[i]
+            # The weight belongs to the edge by which the output node reads this one.
+            incoming = reverse[edge]
+            k = relation_set[incoming]
+            share = edge_weight[incoming] / weight_sum[i]
             dot = np.float32(0.0)
             for d in range(width):
                 dot += grad[i, d] * rho[k, d]
-            fold = np.float32(2.0) * dot * a
+            reflected = np.float32(2.0) * dot * share
             for d in range(width):
-                out[column, d] += a * grad[i, d] - fold * rho[k, d]
+                out[row, d] += share * grad[i, d] - reflected * rho[k, d]
     return out
 
 
-@_parallel
+@_jit_parallel
 def reflect_backward_sets(
-    by_set_start: Ints,
-    by_set: Ints,
+    set_edge_start: Ints,
+    set_edges: Ints,
     source: Ints,
     target: Ints,
-    place_out: Ints,
-    place_in: Ints,
-    x: Floats,
+    output_row: Ints,
+    input_row: Ints,
+    inputs: Floats,
     grad: Floats,
     grad_dot_out: Floats,
-    total: Floats,
+    weight_sum: Floats,
     rho: Floats,
-    weight: Floats,
+    edge_weight: Floats,
 ) -> tuple[Floats, Floats]:
-    """The gradient of ρ through the reflection, and of the logits l, per relation set.
+    """Compute the gradients of ρ (through the reflection) and of the logits l.
 
     For an edge, ∂L/∂a = g·x − 2 (x·ρ)(g·ρ), and through the softmax
     ∂L/∂l = a (∂L/∂a − g·out), with g the gradient of the node's output `out`.
+
+    Args:
+        set_edge_start: First position of each relation set in `set_edges`.
+        set_edges: Edges that carry each relation set.
+        source: Node that each edge leaves.
+        target: Node that each edge leads to.
+        output_row: Row of each node in `grad`.
+        input_row: Row of each node in `inputs`.
+        inputs: Vectors x of the neighbours.
+        grad: Gradient g of the output rows.
+        grad_dot_out: g·out of each output row.
+        weight_sum: Σ w of each output row.
+        rho: Direction ρ of each relation set.
+        edge_weight: Weight w of each edge.
+
+    Returns:
+        The gradients of ρ and of l, a row per relation set.
     """
-    width = x.shape[1]
-    sets = len(by_set_start) - 1
-    grad_rho = np.zeros((sets, width), dtype=np.float32)
-    grad_logit = np.zeros(sets, dtype=np.float32)
-    for k in prange(sets):
-        for position in range(by_set_start[k], by_set_start[k + 1]):
-            edge = by_set[position]
-            i = place_out[source[edge]]
+    width = inputs.shape[1]
+    set_count = len(set_edge_start) - 1
+    grad_rho = np.zeros((set_count, width), dtype=np.float32)
+    grad_logit = np.zeros(set_count, dtype=np.float32)
+    # Edges are visited by relation set, so that each row of ρ is summed by one thread.
+    for k in prange(set_count):
+        for position in range(set_edge_start[k], set_edge_start[k + 1]):
+            edge = set_edges[position]
+            i = output_row[source[edge]]
             if i < 0:
                 continue
-            j = place_in[target[edge]]
-            a = weight[edge] / total[i]
+            j = input_row[target[edge]]
+            share = edge_weight[edge] / weight_sum[i]
             gx = np.float32(0.0)
             gr = np.float32(0.0)
             xr = np.float32(0.0)
+            # Three dot products in one pass: each row is read from memory once.
             for d in range(width):
-                gx += grad[i, d] * x[j, d]
+                gx += grad[i, d] * inputs[j, d]
                 gr += grad[i, d] * rho[k, d]
-                xr += x[j, d] * rho[k, d]
-            grad_logit[k] += a * (gx - np.float32(2.0) * xr * gr - grad_dot_out[i])
+                xr += inputs[j, d] * rho[k, d]
+            grad_logit[k] += share * (gx - np.float32(2.0) * xr * gr - grad_dot_out[i])
             for d in range(width):
-                grad_rho[k, d] -= np.float32(2.0) * a * (gr * x[j, d] + xr * grad[i, d])
+                grad_rho[k, d] -= np.float32(2.0) * share * (gr * inputs[j, d] + xr * grad[i, d])
     return grad_rho, grad_logit
 
 
-@_parallel
-def mean_forward(rows: Ints, start: Ints, member: Ints, table: Floats, own: bool) -> Floats:
-    """The mean of the table's rows over each node's members (and itself, if `own`)."""
+@_jit_parallel
+def mean_forward(
+    groups: Ints, start: Ints, member: Ints, table: Floats, include_self: bool
+) -> Floats:
+    """Compute the mean of table rows over the members of each group.
+
+    Args:
+        groups: Groups whose means are wanted (nodes, or relation sets).
+        start: First position of each group in `member`.
+        member: Table row of each member.
+        table: Rows to average.
+        include_self: Count table row i as a member of group i.
+
+    Returns:
+        A row per wanted group; zeros where it has no members.
+    """
     width = table.shape[1]
-    out = np.zeros((len(rows), width), dtype=np.float32)
-    for row in prange(len(rows)):
-        node = rows[row]
-        count = start[node + 1] - start[node]
-        if own:
+    out = np.zeros((len(groups), width), dtype=np.float32)
+    for row in prange(len(groups)):
+        group = groups[row]
+        count = start[group + 1] - start[group]
+        if include_self:
             count += 1
             for d in range(width):
-                out[row, d] = table[node, d]
-        for position in range(start[node], start[node + 1]):
+                out[row, d] = table[group, d]
+        for position in range(start[group], start[group + 1]):
             for d in range(width):
                 out[row, d] += table[member[position], d]
         if count > 0:
@@ -162,65 +237,96 @@ def mean_forward(rows: Ints, start: Ints, member: Ints, table: Floats, own: bool
     return out
 
 
-@_parallel
+@_jit_parallel
 def neighbour_mean_backward(
-    start: Ints, target: Ints, place: Ints, grad: Floats, own: bool
+    start: Ints, target: Ints, row_of_node: Ints, grad: Floats, include_self: bool
 ) -> Floats:
-    """The gradient of a node table through the mean over neighbours.
+    """Compute the gradient of a node table through the mean over neighbours.
 
-    The union graph has every edge in both directions, so the nodes that a row was used by are
-    that row's own neighbours.
+    Args:
+        start: First edge of each node.
+        target: Node that each edge leads to.
+        row_of_node: Row of each node in `grad`.
+        grad: Gradient of the means.
+        include_self: As in `mean_forward`.
+
+    Returns:
+        The gradient of the table.
     """
     width = grad.shape[1]
-    nodes = len(start) - 1
-    out = np.zeros((nodes, width), dtype=np.float32)
-    extra = 1 if own else 0
-    for node in prange(nodes):
-        i = place[node]
-        if own and i >= 0:
-            scale = np.float32(1.0) / np.float32(start[node + 1] - start[node] + extra)
+    node_count = len(start) - 1
+    out = np.zeros((node_count, width), dtype=np.float32)
+    self_count = 1 if include_self else 0
+    # The union graph has every edge in both directions, so the nodes whose means used a row are
+    # that row's neighbours: each row can be summed by one thread.
+    for node in prange(node_count):
+        i = row_of_node[node]
+        if include_self and i >= 0:
+            scale = np.float32(1.0) / np.float32(start[node + 1] - start[node] + self_count)
             for d in range(width):
                 out[node, d] += scale * grad[i, d]
         for edge in range(start[node], start[node + 1]):
             other = target[edge]
-            i = place[other]
+            i = row_of_node[other]
             if i >= 0:
-                scale = np.float32(1.0) / np.float32(start[other + 1] - start[other] + extra)
+                # The mean that read this row is that of the other node, and so is its size.
+                scale = np.float32(1.0) / np.float32(start[other + 1] - start[other] + self_count)
                 for d in range(width):
                     out[node, d] += scale * grad[i, d]
     return out
 
 
-@compiled()
-def mean_backward(rows: Ints, start: Ints, member: Ints, grad: Floats, table_rows: int) -> Floats:
-    """The gradient of a small table through the mean over each node's members."""
+# Not parallel: several groups add to one row of the table.
+@jit_cached()
+def mean_backward(
+    groups: Ints, start: Ints, member: Ints, grad: Floats, table_size: int
+) -> Floats:
+    """Compute the gradient of a small table through the mean over group members.
+
+    Args:
+        groups: As in `mean_forward`.
+        start: As in `mean_forward`.
+        member: As in `mean_forward`.
+        grad: Gradient of the means.
+        table_size: Number of table rows.
+
+    Returns:
+        The gradient of the table.
+    """
     width = grad.shape[1]
-    out = np.zeros((table_rows, width), dtype=np.float32)
-    for row in range(len(rows)):
-        node = rows[row]
-        count = start[node + 1] - start[node]
+    out = np.zeros((table_size, width), dtype=np.float32)
+    for row in range(len(groups)):
+        group = groups[row]
+        count = start[group + 1] - start[group]
         if count == 0:
             continue
         scale = np.float32(1.0) / np.float32(count)
-        for position in range(start[node], start[node + 1]):
+        for position in range(start[group], start[group + 1]):
             for d in range(width):
                 out[member[position], d] += scale * grad[row, d]
     return out
 
 
-@compiled()
-def mark_neighbours(nodes: Ints, start: Ints, target: Ints, mark: NDArray[np.bool_]) -> None:
-    """Mark the nodes themselves and their neighbours."""
+@jit_cached()
+def mark_neighbours(nodes: Ints, start: Ints, target: Ints, is_marked: NDArray[np.bool_]) -> None:
+    """Mark nodes and their neighbours.
+
+    Args:
+        nodes: Nodes to start from.
+        start: First edge of each node.
+        target: Node that each edge leads to.
+        is_marked: Set to True in place.
+    """
     for node in nodes:
-        mark[node] = True
+        is_marked[node] = True
         for edge in range(start[node], start[node + 1]):
-            mark[target[edge]] = True
+            is_marked[target[edge]] = True
 
 
-@_parallel
-def soft_worst(
+@_jit_parallel
+def mine_hard_negatives(
     product: Floats,
-    side_norm: Floats,
+    anchor_norm: Floats,
     negative_norm: Floats,
     positive: Floats,
     masked: NDArray[np.int64],
@@ -228,38 +334,57 @@ def soft_worst(
     scale: float,
     shift: float,
 ) -> Floats:
-    """The alignment loss of each row, see `losses.alignment_loss`.
+    """Compute the alignment loss of each pair, see `operators.compute_alignment_loss`.
 
-    `product` comes in as side · negative and goes out as ∂loss/∂l, 0 for masked negatives.
+    Args:
+        product: Dot products anchor · negative; overwritten with ∂loss/∂l.
+        anchor_norm: Squared length of each anchor.
+        negative_norm: Squared length of each negative.
+        positive: Squared distance of each seed pair.
+        masked: Columns of each pair's own members, which are no negatives.
+        margin: Added to each difference of distances.
+        scale: Factor of the standardised differences.
+        shift: Added to the scaled differences.
+
+    Returns:
+        The loss of each pair.
     """
-    rows, columns = product.shape
-    loss = np.zeros(rows, dtype=np.float32)
-    for i in prange(rows):
-        base = positive[i] - side_norm[i] + np.float32(margin)
-        for j in range(columns):
-            product[i, j] = base + np.float32(2.0) * product[i, j] - negative_norm[j]
-        for m in range(masked.shape[1]):
-            product[i, masked[i, m]] = np.float32(0.0)
+    pair_count, negative_count = product.shape
+    loss = np.zeros(pair_count, dtype=np.float32)
+    for i in prange(pair_count):
+        # l_j = d²(pair) − d²(anchor, j) + margin, with d²(a, b) = |a|² + |b|² − 2 a·b.
+        offset = positive[i] - anchor_norm[i] + np.float32(margin)
+        for j in range(negative_count):
+            product[i, j] = offset + np.float32(2.0) * product[i, j] - negative_norm[j]
+        # As for the authors, the pair's own members are not left out but count as 0, also in mean
+        # and deviation.
+        for n in range(masked.shape[1]):
+            product[i, masked[i, n]] = np.float32(0.0)
         mean = np.float32(0.0)
-        for j in range(columns):
+        for j in range(negative_count):
             mean += product[i, j]
-        mean /= np.float32(columns)
-        square = np.float32(0.0)
-        top = product[i, 0]
-        for j in range(columns):
-            square += (product[i, j] - mean) * (product[i, j] - mean)
-            top = max(top, product[i, j])
-        spread = np.sqrt(square / np.float32(columns))
-        factor = np.float32(scale) / spread if spread > 0 else np.float32(0.0)
+        mean /= np.float32(negative_count)
+        # In a second pass: mean of squares minus square of mean would cancel in float32.
+        squares = np.float32(0.0)
+        largest = product[i, 0]
+        for j in range(negative_count):
+            squares += (product[i, j] - mean) * (product[i, j] - mean)
+            largest = max(largest, product[i, j])
+        deviation = np.sqrt(squares / np.float32(negative_count))
+        # Equal differences cannot be standardised: the loss is then constant, without gradient.
+        factor = np.float32(scale) / deviation if deviation > 0 else np.float32(0.0)
         total = np.float32(0.0)
-        for j in range(columns):
-            value = np.exp(factor * (product[i, j] - top))
-            product[i, j] = value
-            total += value
-        loss[i] = np.log(total) + factor * (top - mean) + np.float32(shift)
+        for j in range(negative_count):
+            # Relative to the largest, as in any stable log-sum-exp.
+            exponential = np.exp(factor * (product[i, j] - largest))
+            product[i, j] = exponential
+            total += exponential
+        loss[i] = np.log(total) + factor * (largest - mean) + np.float32(shift)
+        # ∂loss/∂l is the softmax times this factor, since mean and deviation count as constants.
         share = factor / total
-        for j in range(columns):
+        for j in range(negative_count):
             product[i, j] *= share
-        for m in range(masked.shape[1]):
-            product[i, masked[i, m]] = np.float32(0.0)
+        # Members of the pair were set to a constant, so nothing flows back to them.
+        for n in range(masked.shape[1]):
+            product[i, masked[i, n]] = np.float32(0.0)
     return loss

@@ -1,0 +1,1 @@
+"""Benchmarks: metrics, the continual protocol, datasets, synthetic graphs, the paper's tables."""

@@ -1,0 +1,352 @@
+"""Samples: two synthetic graphs that grow, the gold links between them, and their files.
+
+A sample is written in the layout of `everalign.benchmark.contea_format`, with two more files:
+
+    README
+    names_1.tsv, names_2.tsv       entity, label
+    base/, batchN/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator, SeedSequence, default_rng
+
+from everalign._progress import Progress, no_progress
+from everalign.benchmark.contea_format import DatasetWriter, write_rows
+from everalign.benchmark.synthetic.config import SampleConfig
+from everalign.benchmark.synthetic.labels import (
+    GREEK,
+    LATIN,
+    EntityLabels,
+    Script,
+    draw_labels,
+    spell_labels,
+)
+from everalign.benchmark.synthetic.views import (
+    LEFT_RENDERINGS,
+    RIGHT_RENDERINGS,
+    FactRendering,
+    GraphView,
+    render_view,
+)
+from everalign.benchmark.synthetic.world import Ids, SyntheticWorld, build_world
+
+Triple = tuple[str, str, str]
+Link = tuple[str, str]
+
+# 16^8 codes are enough for distinct random IRIs in samples of many millions of triples.
+_CODE_DIGITS = 8
+# The number of triples per entity depends on the noise settings, so the number of entities is
+# found by trial: starting from this estimate, a few trials come within a few percent.
+_TRIPLES_PER_ENTITY = 3
+_TRIALS = 4
+# Trials of larger samples would take as long as the sample; their ratio is extrapolated instead.
+_MAX_TRIAL_TRIPLES = 20_000
+
+
+@dataclass(frozen=True)
+class GraphStyle:
+    """The conventions of a graph.
+
+    Attributes:
+        base_iri: The start of all IRIs.
+        renderings: The schema.
+        script: The script of the labels.
+    """
+
+    base_iri: str
+    renderings: tuple[FactRendering, ...]
+    script: Script
+
+
+LEFT_STYLE = GraphStyle("http://left.example/", LEFT_RENDERINGS, LATIN)
+RIGHT_STYLE = GraphStyle("http://right.example/", RIGHT_RENDERINGS, GREEK)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleGraph:
+    """One graph of a sample. Triples and labels become strings on demand."""
+
+    style: GraphStyle
+    view: GraphView
+    """The triples as ids."""
+    entities: list[str]
+    """The IRIs of the entities by id."""
+    relations: list[str]
+    """The IRIs of the relations by id."""
+    label_seed: SeedSequence
+
+    def name_triples(self, snapshot: int) -> list[Triple]:
+        """Convert the triples that a snapshot adds to IRIs.
+
+        Args:
+            snapshot: The snapshot number.
+
+        Returns:
+            Head, relation and tail of each triple.
+        """
+        entities, relations = self.entities, self.relations
+        rows = self.view.snapshots[snapshot].tolist()
+        return [
+            (entities[head], relations[relation], entities[tail]) for head, relation, tail in rows
+        ]
+
+    def spell_labels(
+        self, labels: EntityLabels, misspelt_share: float
+    ) -> Iterator[tuple[str, str]]:
+        """Spell the labels of the entities in the script of the graph.
+
+        Args:
+            labels: The labels of all entities of the world.
+            misspelt_share: Share of the labels that are misspelt.
+
+        Yields:
+            Entity and label in random order. Intermediate entities have no label.
+        """
+        # A new generator at each call: labels are the same however often they are spelt.
+        rng = default_rng(self.label_seed)
+        # Later ids are those of intermediate entities, which have no label.
+        is_used = self.view.find_first_snapshots()[: len(labels)] < len(self.view.snapshots)
+        labelled = rng.permutation(np.flatnonzero(is_used))
+        spelt = spell_labels(labels, self.style.script, labelled, misspelt_share, rng)
+        yield from zip((self.entities[entity] for entity in labelled.tolist()), spelt, strict=True)
+
+
+def name_view(view: GraphView, style: GraphStyle, seed: SeedSequence) -> SampleGraph:
+    """Assign IRIs to the entities and relations of a view.
+
+    Args:
+        view: The triples as ids.
+        style: The conventions of the graph.
+        seed: The seed of the IRIs and labels.
+
+    Returns:
+        The graph.
+    """
+    # Two seeds: labels do not depend on how many codes were drawn.
+    code_seed, label_seed = seed.spawn(2)
+    codes = _draw_codes(view.entity_count, default_rng(code_seed))
+    entities = [f"{style.base_iri}entity/{code}" for code in codes]
+    relations = [f"{style.base_iri}property/{name}" for name in view.relations]
+    return SampleGraph(style, view, entities, relations, label_seed)
+
+
+def _draw_codes(count: int, rng: Generator) -> list[str]:
+    """Draw distinct random codes, so that an IRI gives no hint at its counterpart."""
+    numbers = rng.choice(16**_CODE_DIGITS, count, replace=False)
+    return [f"{number:0{_CODE_DIGITS}x}" for number in numbers.tolist()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sample:
+    """Two synthetic graphs that grow, and the gold links between them.
+
+    >>> sample = generate_sample(SampleConfig(triples=1_000, snapshots=2))
+    >>> head, relation, tail = sample.left(0)[0]
+    >>> head.startswith("http://left.example/entity/")
+    True
+    >>> set(sample.gold(1)) == set(sample.gold(0)) | set(sample.new_gold(1))
+    True
+    """
+
+    config: SampleConfig
+    seeds: list[Link]
+    """Gold links to train with."""
+    validation_links: list[Link]
+    """Gold links to validate with."""
+    added_test_links: list[list[Link]]
+    """The test links that each snapshot adds."""
+    entity_labels: EntityLabels
+    left_graph: SampleGraph
+    right_graph: SampleGraph
+
+    def left(self, snapshot: int) -> list[Triple]:
+        """Return the triples that a snapshot adds to the left graph.
+
+        Args:
+            snapshot: The snapshot number.
+
+        Returns:
+            Head, relation and tail of each triple.
+        """
+        return self.left_graph.name_triples(snapshot)
+
+    def right(self, snapshot: int) -> list[Triple]:
+        """Return the triples that a snapshot adds to the right graph.
+
+        Args:
+            snapshot: The snapshot number.
+
+        Returns:
+            Head, relation and tail of each triple.
+        """
+        return self.right_graph.name_triples(snapshot)
+
+    def gold(self, snapshot: int) -> list[Link]:
+        """Return all test links between entities that are in the graphs at a snapshot.
+
+        Args:
+            snapshot: The snapshot number; negative numbers count from the last one.
+
+        Returns:
+            The links of this and of all earlier snapshots.
+        """
+        # Indexing a range resolves negative numbers, and rejects those out of range.
+        last = range(len(self.added_test_links))[snapshot]
+        return [link for links in self.added_test_links[: last + 1] for link in links]
+
+    def new_gold(self, snapshot: int) -> list[Link]:
+        """Return the test links that a snapshot adds.
+
+        Args:
+            snapshot: The snapshot number.
+
+        Returns:
+            The links of which at least one entity is new.
+        """
+        return list(self.added_test_links[snapshot])
+
+    def left_labels(self) -> Iterator[tuple[str, str]]:
+        """Spell the labels of the left graph in Latin script.
+
+        Returns:
+            Pairs of entity and label.
+        """
+        return self.left_graph.spell_labels(self.entity_labels, self.config.misspelt_share)
+
+    def right_labels(self) -> Iterator[tuple[str, str]]:
+        """Spell the labels of the right graph in Greek script.
+
+        Returns:
+            Pairs of entity and label.
+        """
+        return self.right_graph.spell_labels(self.entity_labels, self.config.misspelt_share)
+
+
+def generate_sample(config: SampleConfig) -> Sample:
+    """Generate a sample. Equal settings give equal samples.
+
+    Args:
+        config: The settings.
+
+    Returns:
+        The sample.
+
+    >>> config = SampleConfig(triples=1_000)
+    >>> generate_sample(config).right(0) == generate_sample(config).right(0)
+    True
+    """
+    seeds = _Seeds(*SeedSequence(config.seed).spawn(len(_Seeds._fields)))
+    entity_count = _estimate_entity_count(config, seeds)
+    world, left_view, right_view = _build_views(entity_count, config, seeds)
+    labels = draw_labels(world, default_rng(seeds.labels))
+    left = name_view(left_view, LEFT_STYLE, seeds.left)
+    right = name_view(right_view, RIGHT_STYLE, seeds.right)
+    links = _split_links(left, right, len(world), config, default_rng(seeds.links))
+    return Sample(config, *links, labels, left, right)
+
+
+class _Seeds(NamedTuple):
+    """A seed for each part, so that a change of one part leaves the others as they are."""
+
+    world: SeedSequence
+    left_view: SeedSequence
+    right_view: SeedSequence
+    labels: SeedSequence
+    left: SeedSequence
+    right: SeedSequence
+    links: SeedSequence
+
+
+def _build_views(
+    entity_count: int, config: SampleConfig, seeds: _Seeds
+) -> tuple[SyntheticWorld, GraphView, GraphView]:
+    world = build_world(entity_count, config, default_rng(seeds.world))
+    left_rng, right_rng = default_rng(seeds.left_view), default_rng(seeds.right_view)
+    left = render_view(world, world.on_left, LEFT_STYLE.renderings, config, left_rng)
+    right = render_view(world, world.on_right, RIGHT_STYLE.renderings, config, right_rng)
+    return world, left, right
+
+
+def _estimate_entity_count(config: SampleConfig, seeds: _Seeds) -> int:
+    """Find the number of entities that gives about the wanted number of triples, by trial."""
+    target = min(config.triples, _MAX_TRIAL_TRIPLES)
+    entity_count, triple_counts = target // _TRIPLES_PER_ENTITY, {}
+    for _ in range(_TRIALS):
+        # With the seeds of the sample: the number of triples of the chosen trial is exact.
+        _, left, right = _build_views(entity_count, config, seeds)
+        triple_counts[entity_count] = max(1, left.count_triples() + right.count_triples())
+        entity_count = round(entity_count * target / triple_counts[entity_count])
+    closest = min(triple_counts, key=lambda count: abs(triple_counts[count] - target))
+    if target == config.triples:
+        return closest
+    return round(closest * config.triples / triple_counts[closest])
+
+
+def _split_links(
+    left: SampleGraph, right: SampleGraph, world_size: int, config: SampleConfig, rng: Generator
+) -> tuple[list[Link], list[Link], list[list[Link]]]:
+    """Split the gold links into seeds, validation links and the test links of each snapshot."""
+    # Entities of the world have the same id in both views; an entity that is missing in one of
+    # them has a first snapshot after the last one.
+    linked_since = np.maximum(
+        left.view.find_first_snapshots()[:world_size],
+        right.view.find_first_snapshots()[:world_size],
+    )
+    # Shuffled, since ids are in order of kind and popularity.
+    added = [rng.permutation(np.flatnonzero(linked_since == t)) for t in range(config.snapshots)]
+    seed_count = round(config.seed_share * len(added[0]))
+    test_start = seed_count + round(config.validation_share * len(added[0]))
+
+    def name_links(entities: Ids) -> list[Link]:
+        return [(left.entities[entity], right.entities[entity]) for entity in entities.tolist()]
+
+    return (
+        name_links(added[0][:seed_count]),
+        name_links(added[0][seed_count:test_start]),
+        [name_links(entities) for entities in (added[0][test_start:], *added[1:])],
+    )
+
+
+def write_sample(sample: Sample, directory: str | Path, progress: Progress = no_progress) -> None:
+    """Write a sample as a dataset.
+
+    Args:
+        sample: The sample.
+        directory: The directory to write to; created if it does not exist.
+        progress: Called with the number of snapshots written.
+
+    Raises:
+        InputError: If the directory is not empty.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from everalign.benchmark.synthetic import SampleConfig, generate_sample
+    >>> with TemporaryDirectory() as directory:
+    ...     write_sample(generate_sample(SampleConfig(triples=1_000, snapshots=2)), directory)
+    ...     sorted(path.name for path in Path(directory).iterdir())
+    ['README', 'base', 'batch1', 'names_1.tsv', 'names_2.tsv']
+    """
+    with DatasetWriter.create(directory) as dataset:
+        base_links = sample.seeds, sample.validation_links, sample.gold(0)
+        dataset.write_base(sample.left(0), sample.right(0), *base_links)
+        for t in range(1, sample.config.snapshots):
+            progress("writing snapshots", t, sample.config.snapshots)
+            test_links = sample.gold(t), sample.new_gold(t)
+            dataset.write_batch(t, sample.left(t), sample.right(t), *test_links)
+        write_rows(dataset.directory / "names_1.tsv", sample.left_labels())
+        write_rows(dataset.directory / "names_2.tsv", sample.right_labels())
+        dataset.write_readme(_describe_sample(sample.config))
+
+
+def _describe_sample(config: SampleConfig) -> str:
+    settings = "\n".join(f"{name} = {value}" for name, value in asdict(config).items())
+    return (
+        "Two synthetic graphs with gold links, generated by everalign with these settings.\n"
+        f"Equal settings give equal files.\n\n{settings}\n"
+    )

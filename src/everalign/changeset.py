@@ -1,0 +1,350 @@
+"""What an update brings, and its encoding as a delta: names become ids, nothing is written.
+
+So a mistake in a file changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from everalign._progress import Progress, no_progress
+from everalign.errors import SeedError
+from everalign.graph import (
+    EntitySource,
+    Graph,
+    IntArray,
+    LinkSource,
+    TripleSource,
+    Vocabulary,
+    check_readable,
+    check_sides,
+    encode_entities,
+    encode_links,
+    encode_pairs,
+    encode_statements,
+    mark_known_rows,
+    select_new_rows,
+)
+from everalign.io import TripleReader
+from everalign.session import Vocabularies, list_name_indexes
+from everalign.state import Delta, compute_digest
+from everalign.state.decisions import GIVEN_KINDS, TRUSTED_KINDS, WITHDRAWN_ARRAY, DecisionKind
+from everalign.state.ledger import Pair
+from everalign.state.snapshots import (
+    FACT_KINDS,
+    REVERT_ARRAY,
+    SIDES,
+    GraphSnapshot,
+    get_added_array_name,
+    get_removed_array_name,
+)
+
+Arrays = dict[str, IntArray]
+
+NO_FACTS = np.empty((0, 3), dtype=np.int32)
+NO_LINKS = np.empty((0, 2), dtype=np.int32)
+# Every delta has these arrays, also if they are empty.
+ADDED_TRIPLES = tuple(get_added_array_name(side, "triples") for side in SIDES)
+
+
+@dataclass(frozen=True)
+class ChangeSet:
+    """Everything that one update can bring. Removals are applied before additions.
+
+    Args:
+        added_left: Triples and literals that the left graph gains, or an RDF Patch that may also
+            remove some.
+        added_right: The same for the right graph.
+        removed_left: Triples and literals that the left graph loses. An RDF Patch must not add.
+        removed_right: The same for the right graph.
+        removed_left_entities: Left entities that are removed with all their facts.
+        removed_right_entities: Right entities that are removed with all their facts.
+        seeds: Trusted links to learn from.
+        validation: Trusted links for validation (not used for training).
+        withdrawn: Pairs whose earlier decision (seed, confirmed, rejected) no longer holds.
+        confirmed: Links that are right.
+        rejected: Links that are wrong.
+
+    Example:
+        >>> ChangeSet(added_left=[("Oslo", "in", "Norway")]).is_empty
+        False
+    """
+
+    added_left: TripleSource | None = None
+    added_right: TripleSource | None = None
+    removed_left: TripleSource | None = None
+    removed_right: TripleSource | None = None
+    removed_left_entities: EntitySource | None = None
+    removed_right_entities: EntitySource | None = None
+    seeds: LinkSource | None = None
+    validation: LinkSource | None = None
+    withdrawn: LinkSource | None = None
+    confirmed: LinkSource | None = None
+    rejected: LinkSource | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is given."""
+        return all(getattr(self, entry.name) is None for entry in fields(self))
+
+    def check_readable(self) -> None:
+        """Read the beginning of every file of triples.
+
+        Raises:
+            InputError: A file does not exist or is not in a known format.
+        """
+        check_readable(self.added_left, self.added_right, self.removed_left, self.removed_right)
+
+    def describe_sources(self) -> list[str]:
+        """Name where the changes come from.
+
+        Returns:
+            File names, and "memory" or the kind of decision for what is no file.
+        """
+        given = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return [_describe(name, source) for name, source in given.items() if source is not None]
+
+
+def encode_change_set(
+    change: ChangeSet,
+    vocabularies: Vocabularies,
+    snapshot: GraphSnapshot,
+    decided_before: Collection[Pair] = (),
+    progress: Progress = no_progress,
+    *,
+    rescore_all: bool = False,
+    runs_method: bool = True,
+) -> Delta:
+    """Encode changes as rows of ids, reduced to what differs from a snapshot.
+
+    Args:
+        change: What comes in.
+        vocabularies: The names of both graphs; new names are added to them.
+        snapshot: The facts and decisions before the update.
+        decided_before: All pairs that were ever decided about, also if withdrawn.
+        progress: Called while files are read.
+        rescore_all: Whether the method is to look at everything again.
+        runs_method: Whether the method is to run at all.
+
+    Returns:
+        A delta with the rows that change something and all new names. Its digest is that of
+        everything given.
+
+    Raises:
+        InputError: A file, or a line in it, is not as expected.
+        SeedError: Decisions contradict the graphs or each other.
+    """
+    # Counted before anything is encoded: names behind these counts are new.
+    known = [{kind: len(names) for kind, names in list_name_indexes(v)} for v in vocabularies]
+    given, unknown_count = _encode_facts(change, vocabularies, snapshot, progress)
+    given |= _encode_decisions(change, vocabularies, snapshot, decided_before)
+    return Delta(
+        # Of all that is given and not of its effect: an `init` that is run again recognises its
+        # input.
+        digest=compute_digest(given),
+        source=_describe_change(change, rescore_all=rescore_all),
+        arrays=_reduce_to_effect(given, snapshot),
+        new_names={
+            (side, kind): names.list_names_after(counts[kind])
+            for side, counts, vocabulary in zip(SIDES, known, vocabularies, strict=True)
+            for kind, names in list_name_indexes(vocabulary)
+        },
+        counts={
+            "added_literals": sum(
+                len(given.get(get_added_array_name(s, "literals"), ())) for s in SIDES
+            ),
+            "missing_removals": unknown_count + _count_missing_removals(given, snapshot),
+        },
+        rescore_all=rescore_all,
+        runs_method=runs_method,
+    )
+
+
+def encode_revert(version: int) -> Delta:
+    """Encode the return to an earlier version.
+
+    Args:
+        version: The version to revert to.
+
+    Returns:
+        A delta that undoes all deltas after the version.
+    """
+    target = {REVERT_ARRAY: np.array([[version]], dtype=np.int32)}
+    arrays = dict.fromkeys(ADDED_TRIPLES, NO_FACTS) | target
+    return Delta(compute_digest(target), f"revert to version {version}", arrays, runs_method=False)
+
+
+def _encode_facts(
+    change: ChangeSet, vocabularies: Vocabularies, snapshot: GraphSnapshot, progress: Progress
+) -> tuple[Arrays, int]:
+    """Encode added and removed facts, and count removals of names never seen."""
+    sources = change.added_left, change.added_right
+    removed_sources = change.removed_left, change.removed_right
+    entity_sources = change.removed_left_entities, change.removed_right_entities
+    arrays: Arrays = {}
+    unknown_count = 0
+    for index, side in enumerate(SIDES):
+        vocabulary = vocabularies[index]
+        # Removals first: they can only name what the graph has had, not what the same update adds.
+        removed = encode_statements(removed_sources[index], vocabulary, progress, removing=True)
+        added = encode_statements(sources[index], vocabulary, progress)
+        entities = encode_entities(entity_sources[index], side, vocabulary)
+        entity_triples = _rows_with(snapshot.triples[index], (0, 2), entities)
+        entity_literals = _rows_with(snapshot.literals[index], (0,), entities)
+        arrays |= {
+            get_added_array_name(side, "triples"): added.triples,
+            get_added_array_name(side, "literals"): added.literals,
+            # A patch among the added files may remove as well.
+            get_removed_array_name(side, "triples"): np.concatenate(
+                [added.removed_triples, removed.removed_triples, entity_triples]
+            ),
+            get_removed_array_name(side, "literals"): np.concatenate(
+                [added.removed_literals, removed.removed_literals, entity_literals]
+            ),
+        }
+        unknown_count += added.unknown_count + removed.unknown_count
+    left, right = ADDED_TRIPLES
+    # The facts of a snapshot are distinct, so nothing has to be sorted here.
+    graphs = Graph.from_parts([snapshot.triples[0]]), Graph.from_parts([snapshot.triples[1]])
+    check_sides(sources, (arrays[left], arrays[right]), vocabularies, graphs)
+    return _drop_empty(arrays), unknown_count
+
+
+def _encode_decisions(
+    change: ChangeSet,
+    vocabularies: Vocabularies,
+    snapshot: GraphSnapshot,
+    decided_before: Collection[Pair],
+) -> Arrays:
+    trusted = snapshot.decided_pairs(*TRUSTED_KINDS)
+
+    def refuse_rejected(pair: Pair) -> str | None:
+        rejected = snapshot.decisions.get(pair) is DecisionKind.REJECTED
+        return "was rejected: confirm it instead" if rejected else None
+
+    def refuse_undecided(pair: Pair) -> str | None:
+        # What is withdrawn already may be withdrawn again: a command can be run twice.
+        undecided = pair not in decided_before
+        return "was neither given nor confirmed nor rejected" if undecided else None
+
+    seeds = encode_links(change.seeds, *vocabularies, known=trusted, refuse=refuse_rejected)
+    validation = encode_links(
+        change.validation, *vocabularies, taken=seeds, known=trusted, refuse=refuse_rejected
+    )
+    # Without `known`: a confirmation may contradict earlier trusted links, and replaces them.
+    confirmed = encode_links(change.confirmed, *vocabularies)
+    rejected = encode_pairs(change.rejected, *vocabularies)
+    _check_contradiction(confirmed, rejected, vocabularies)
+    withdrawn = encode_pairs(change.withdrawn, *vocabularies, refuse=refuse_undecided)
+    return _drop_empty(
+        {
+            DecisionKind.SEED.value: seeds,
+            DecisionKind.VALIDATION.value: validation,
+            DecisionKind.CONFIRMED.value: confirmed,
+            DecisionKind.REJECTED.value: rejected,
+            WITHDRAWN_ARRAY: withdrawn,
+        }
+    )
+
+
+def _check_contradiction(
+    confirmed: IntArray, rejected: IntArray, vocabularies: tuple[Vocabulary, Vocabulary]
+) -> None:
+    both = set(map(tuple, confirmed.tolist())) & set(map(tuple, rejected.tolist()))
+    if both:
+        # The smallest, so that the message is the same in every run.
+        left, right = min(both)
+        names = vocabularies[0].entities[left], vocabularies[1].entities[right]
+        raise SeedError(f"{names[0]!r} – {names[1]!r} is both confirmed and rejected")
+
+
+def _reduce_to_effect(given: Arrays, snapshot: GraphSnapshot) -> Arrays:
+    """Keep facts that are new, removals of facts that exist, and decisions not yet in force."""
+    effect = dict(given)
+    for index, side in enumerate(SIDES):
+        current = snapshot.triples[index], snapshot.literals[index]
+        for kind, facts in zip(FACT_KINDS, current, strict=True):
+            added, removed = get_added_array_name(side, kind), get_removed_array_name(side, kind)
+            if removed in given:
+                # Removals come before additions: a fact in both is there in the end.
+                rows = select_new_rows(given.get(added, NO_FACTS), given[removed])
+                effect[removed] = rows[mark_known_rows(rows, facts)]
+            if added in given:
+                effect[added] = select_new_rows(facts, given[added])
+    for decision in DecisionKind:
+        if decision.value in given:
+            pairs = [(left, right) for left, right in given[decision.value].tolist()]
+            effect[decision.value] = _build_pair_array(
+                pair for pair in pairs if not _is_decided(snapshot, pair, decision)
+            )
+    if WITHDRAWN_ARRAY in given:
+        effect[WITHDRAWN_ARRAY] = _reduce_withdrawals(given, snapshot)
+    return _drop_empty(effect)
+
+
+def _reduce_withdrawals(given: Arrays, snapshot: GraphSnapshot) -> IntArray:
+    """Keep withdrawals of decisions that exist and are not taken again by the same delta."""
+    decided_again = {
+        tuple(pair) for kind in DecisionKind for pair in given.get(kind.value, NO_LINKS).tolist()
+    }
+    pairs = [(left, right) for left, right in given[WITHDRAWN_ARRAY].tolist()]
+    return _build_pair_array(
+        pair for pair in pairs if pair in snapshot.decisions and pair not in decided_again
+    )
+
+
+def _is_decided(snapshot: GraphSnapshot, pair: Pair, decision: DecisionKind) -> bool:
+    current = snapshot.decisions.get(pair)
+    # To confirm a seed adds nothing.
+    confirms_given = decision is DecisionKind.CONFIRMED and current in GIVEN_KINDS
+    return current is decision or confirms_given
+
+
+def _count_missing_removals(given: Arrays, snapshot: GraphSnapshot) -> int:
+    facts = {"triples": snapshot.triples, "literals": snapshot.literals}
+    return sum(
+        int(
+            (
+                ~mark_known_rows(
+                    given.get(get_removed_array_name(side, kind), NO_FACTS), facts[kind][index]
+                )
+            ).sum()
+        )
+        for index, side in enumerate(SIDES)
+        for kind in FACT_KINDS
+    )
+
+
+def _rows_with(rows: IntArray, columns: tuple[int, ...], entities: list[int]) -> IntArray:
+    """Select the rows that have one of the entities in one of the columns."""
+    return rows[np.isin(rows[:, columns], entities).any(axis=1)]
+
+
+def _build_pair_array(pairs: Iterable[Pair]) -> IntArray:
+    return np.array(list(pairs), dtype=np.int32).reshape(-1, 2)
+
+
+def _drop_empty(arrays: Arrays) -> Arrays:
+    return {name: rows for name, rows in arrays.items() if len(rows) or name in ADDED_TRIPLES}
+
+
+def _describe_change(change: ChangeSet, *, rescore_all: bool) -> str:
+    sources = change.describe_sources()
+    if rescore_all:
+        sources.append("full pass")
+    elif change.is_empty:
+        sources.append("earlier decisions")
+    # A file name need not be valid UTF-8, what is stored must be.
+    return ", ".join(dict.fromkeys(sources)).encode(errors="replace").decode()
+
+
+def _describe(field_name: str, source: object) -> str:
+    if isinstance(source, TripleReader):
+        return source.name
+    if isinstance(source, str | Path):
+        return Path(source).name
+    return field_name if field_name in ("confirmed", "rejected", "withdrawn") else "memory"

@@ -1,0 +1,172 @@
+"""Commands that explain links, and show which relations correspond."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from everalign.cli.inputs import format_examples, json_option, open_aligner, state_argument
+from everalign.cli.output import format_count, print_json, print_table
+
+if TYPE_CHECKING:
+    from everalign.types import (
+        CandidateExplanation,
+        EntityExplanation,
+        EvidenceItem,
+        Link,
+        RelationAlignment,
+    )
+
+
+@click.command(
+    epilog=format_examples(
+        "everalign explain my.state http://zh.dbpedia.org/resource/杭州市",
+        "everalign explain my.state Q4970 --candidates 1 --evidence 20",
+        "everalign explain my.state Q4970 --json",
+    )
+)
+@state_argument
+@click.argument("entity")
+@click.option(
+    "--candidates",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Number of candidates to print.",
+)
+@click.option(
+    "--evidence",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Number of evidence items to print for each candidate.",
+)
+@json_option
+def explain(state: Path, entity: str, candidates: int, evidence: int, as_json: bool) -> None:
+    """Explain the link of an entity, or why it has none.
+
+    Prints the candidates of ENTITY, best first, each with its confidence, its support and
+    the evidence with the greatest weight: two matched neighbours and the relations that lead to
+    them. JSON contains all candidates and all evidence.
+    """
+    explanation = open_aligner(state).explain(entity)
+    if as_json:
+        print_json(explanation)
+        return
+    for entity_explanation in explanation.sides:
+        click.echo(f"{explanation.entity} ({entity_explanation.side})")
+        _print_explanation(entity_explanation, candidates, evidence)
+
+
+@click.command(
+    epilog=format_examples(
+        "everalign relations my.state",
+        "everalign relations my.state --format nt --accept 0.8 > relations.nt",
+    )
+)
+@state_argument
+@click.option(
+    "--min-inclusion",
+    type=float,
+    default=0.1,
+    show_default=True,
+    metavar="P",
+    help="Leave out pairs whose inclusion is lower in both directions.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["table", "nt"]),
+    default="table",
+    show_default=True,
+    help="nt: rdfs:subPropertyOf, owl:equivalentProperty and owl:inverseOf as N-Triples.",
+)
+@click.option(
+    "--accept",
+    type=float,
+    default=0.5,
+    show_default=True,
+    metavar="P",
+    help="Inclusion from which N-Triples state that a relation is contained in the other.",
+)
+@json_option
+def relations(
+    state: Path, min_inclusion: float, format_name: str, accept: float, as_json: bool
+) -> None:
+    """Show which relations of the two graphs correspond.
+
+    Prints, for each pair of relations, the estimated share of the left relation's triples that
+    the right relation has too (inclusion), and the other way round.
+    """
+    aligner = open_aligner(state)
+    if as_json:
+        print_json(aligner.relations(min_inclusion=min_inclusion))
+    elif format_name == "nt":
+        aligner.write_relations(sys.stdout.buffer, min_inclusion=min_inclusion, accept=accept)
+    else:
+        _print_relations(aligner.relations(min_inclusion=min_inclusion))
+
+
+def _print_relations(alignments: list[RelationAlignment]) -> None:
+    print_table(
+        ["left in right", "right in left", "support", "left", "right"],
+        [
+            [
+                pair.left_in_right,
+                pair.right_in_left,
+                pair.support,
+                pair.left,
+                f"{pair.right} (inverse)" if pair.inverse else pair.right,
+            ]
+            for pair in alignments
+        ],
+    )
+
+
+def _print_explanation(
+    explanation: EntityExplanation, candidate_limit: int, evidence_limit: int
+) -> None:
+    click.echo(f"  {_format_link(explanation.link)}")
+    for candidate in explanation.candidates[:candidate_limit]:
+        other = candidate.right if explanation.side == "left" else candidate.left
+        click.echo(f"  {candidate.confidence:.3f}  {other}, support {candidate.support:.3f}")
+        _print_evidence(candidate, evidence_limit)
+    _print_remainder(len(explanation.candidates) - candidate_limit, "candidate", indent=2)
+    click.echo(f"  {explanation.reason}")
+
+
+def _format_link(link: Link | None) -> str:
+    if link is None:
+        return "no link"
+    pair = f"{link.left} – {link.right}"
+    return f"link {pair}, {link.origin}, {link.score:.3f}, since version {link.since}"
+
+
+def _print_evidence(candidate: CandidateExplanation, limit: int) -> None:
+    for item in candidate.evidence[:limit]:
+        left, right = _format_paths(item)
+        click.echo(f"    {item.weight:.3f}  {left} | {right} ({item.confidence:.3f})")
+    _print_remainder(len(candidate.evidence) - limit, "evidence item", indent=4)
+
+
+def _format_paths(item: EvidenceItem) -> tuple[str, str]:
+    """Format the way from the left and from the right entity to its neighbour."""
+    return (
+        _format_path(item.left_relation, item.left_neighbour, inverse=item.left_inverse),
+        _format_path(item.right_relation, item.right_neighbour, inverse=item.right_inverse),
+    )
+
+
+def _format_path(relation: str, neighbour: str, *, inverse: bool) -> str:
+    return f"←{relation}– {neighbour}" if inverse else f"–{relation}→ {neighbour}"
+
+
+def _print_remainder(count: int, noun: str, *, indent: int) -> None:
+    if count > 0:
+        more = format_count(count, noun).replace(" ", " more ", 1)
+        click.echo(f"{' ' * indent}and {more}")

@@ -1,0 +1,282 @@
+"""What the commands take in: shared arguments and options, configuration, readers of triples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from everalign.cli.output import format_count
+
+if TYPE_CHECKING:
+    from everalign._progress import Progress
+    from everalign.aligner import Aligner
+    from everalign.config import Config
+    from everalign.io import TripleReader
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+OpenReader = Callable[[Sequence[Path]], "TripleReader | None"]
+
+
+def _build_path_type(metavar: str) -> click.Path:
+    # No checks by click: the readers say more precisely what is wrong, and take patterns.
+    path_type = click.Path(path_type=Path)
+    path_type.name = metavar
+    return path_type
+
+
+FILE = _build_path_type("file")
+DIRECTORY = _build_path_type("directory")
+
+
+def combine_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Combine options into one decorator, so that several commands can share them.
+
+    Args:
+        options: Decorators made by `click.option` or `click.argument`, in the order of the help.
+
+    Returns:
+        A decorator that adds all of them.
+    """
+
+    def add_options(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add_options
+
+
+def format_examples(*lines: str) -> str:
+    """Format the examples at the end of a command's help.
+
+    Args:
+        lines: Command lines.
+
+    Returns:
+        A paragraph that click does not wrap.
+
+    Example:
+        >>> print(format_examples("everalign demo").removeprefix(chr(8)))
+        <BLANKLINE>
+        Examples:
+          everalign demo
+    """
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+state_argument = click.argument("state", type=DIRECTORY)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+version_option = click.option(
+    "--at", type=int, metavar="VERSION", show_default="last", help="Version to read."
+)
+output_option = click.option(
+    "--output",
+    type=FILE,
+    help="Write to FILE instead of standard output. An error leaves FILE unchanged.",
+)
+# Options without a value leave the choice to the configuration file; the defaults shown are those
+# of a configuration that is empty.
+method_option = click.option(
+    "--method",
+    metavar="NAME",
+    show_default="evidence",
+    help="Alignment method (see `everalign methods`).",
+)
+config_options = combine_options(
+    method_option,
+    click.option(
+        "--seed", type=click.IntRange(min=0), metavar="N", show_default="0", help="Random seed."
+    ),
+    click.option(
+        "--merge-rule",
+        metavar="RULE",
+        show_default="auto",
+        help="How found links and links in force are merged: best, published, latest, or auto "
+        "for the rule of the method.",
+    ),
+    click.option("--config", type=FILE, help="Settings as TOML. Options take precedence."),
+)
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    show_default=True,
+    help="Random seed.",
+)
+reader_options = combine_options(
+    click.option(
+        "--graph-filter",
+        multiple=True,
+        metavar="RULE",
+        help="Read only statements that match RULE: predicate=IRI, not-predicate=IRI, "
+        "namespace=IRI, graph=IRI or language=TAG. May be repeated.",
+    ),
+    click.option(
+        "--skip-errors",
+        is_flag=True,
+        help="Skip lines that cannot be parsed; list them on standard error.",
+    ),
+)
+# The names of these parameters are those of `Aligner.links` and `Aligner.export`.
+selection_options = combine_options(
+    click.option(
+        "--min-score", type=float, metavar="X", help="Leave out found links with a lower score."
+    ),
+    click.option(
+        "--min-confidence",
+        type=float,
+        metavar="P",
+        help="Leave out found links with a lower confidence; include proposals that reach it.",
+    ),
+    click.option(
+        "--target-precision",
+        type=float,
+        metavar="P",
+        help="Print as many found links and proposals as this expected precision allows.",
+    ),
+    click.option("--found-only", is_flag=True, help="Leave out given links."),
+    version_option,
+)
+
+
+class SnapshotRange(click.ParamType[tuple[int, int]]):
+    """A range of snapshots such as 0-5, or a single number."""
+
+    name = "FIRST-LAST"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Parse a range.
+
+        Args:
+            value: The text, or a value that is converted already.
+            param: The parameter, for the message.
+            ctx: The context, for the message.
+
+        Returns:
+            The first and the last snapshot.
+
+        Raises:
+            click.BadParameter: The text is not a range.
+
+        Example:
+            >>> SnapshotRange().convert("0-5", None, None)
+            (0, 5)
+        """
+        if isinstance(value, tuple):
+            return value
+        first, _, last = value.partition("-")
+        # int() refuses numbers of thousands of digits with an error of its own.
+        if not (first.isdecimal() and (last or first).isdecimal() and len(value) < 20):
+            self.fail(f"expected a range such as 0-5, found {value!r}", param, ctx)
+        return int(first), int(last or first)
+
+
+def open_aligner(state: Path) -> Aligner:
+    """Open an alignment that exists already.
+
+    Args:
+        state: The state directory.
+
+    Returns:
+        The alignment. Its code is imported only now, so that `everalign --help` stays fast.
+
+    Raises:
+        StateError: There is no alignment, or it cannot be read.
+    """
+    from everalign.aligner import Aligner
+
+    return Aligner.open(state)
+
+
+def read_config(
+    path: Path | None,
+    method: str | None = None,
+    seed: int | None = None,
+    merge_rule: str | None = None,
+) -> Config:
+    """Read a configuration file and let options take precedence over it.
+
+    Args:
+        path: The file; the defaults if None.
+        method: Value of `--method`.
+        seed: Value of `--seed`.
+        merge_rule: Value of `--merge-rule`.
+
+    Returns:
+        The configuration.
+
+    Raises:
+        ConfigError: The file is not as expected.
+    """
+    from everalign.config import Config
+
+    config = Config.read(path) if path else Config()
+    return replace(
+        config,
+        method=method or config.method,
+        seed=config.seed if seed is None else seed,
+        merge_rule=merge_rule or config.merge_rule,
+    )
+
+
+@contextmanager
+def open_readers(
+    rules: Sequence[str], skip_errors: bool, progress: Progress
+) -> Iterator[OpenReader]:
+    """Give a function that makes a reader of files; report at the end what was left out.
+
+    The report goes to standard error: standard output is for the result.
+
+    Args:
+        rules: Values of `--graph-filter`.
+        skip_errors: Whether lines that cannot be parsed are skipped.
+        progress: Called while files are read.
+
+    Yields:
+        A function from files to a reader, or to None if there are no files.
+
+    Raises:
+        ConfigError: A rule is not valid.
+    """
+    from everalign.io import ReadOptions, TripleReader
+
+    options, readers = ReadOptions.parse(rules), []
+
+    def open_reader(paths: Sequence[Path]) -> TripleReader | None:
+        if not paths:
+            return None
+        readers.append(
+            TripleReader(
+                paths,
+                lambda size: progress(f"reading {paths[0]}", size, 0),
+                options=options,
+                skip_errors=skip_errors,
+            )
+        )
+        return readers[-1]
+
+    yield open_reader
+    for reader in readers:
+        for line in _describe_omissions(reader):
+            click.echo(line, err=True)
+
+
+def _describe_omissions(reader: TripleReader) -> Iterator[str]:
+    if reader.filtered_count:
+        yield f"{reader.name}: {format_count(reader.filtered_count, 'statement')} filtered out"
+    for fault in reader.skipped:
+        place = fault.path if fault.line is None else f"{fault.path}:{fault.line}"
+        yield f"{place}: skipped: {fault.reason}"
+    if reader.skipped_count:
+        # The reader keeps the first hundred only.
+        listed = f", first {len(reader.skipped)} listed"
+        suffix = listed if reader.skipped_count > len(reader.skipped) else ""
+        yield f"{reader.name}: {format_count(reader.skipped_count, 'error')} skipped{suffix}"

@@ -1,0 +1,260 @@
+"""Commands that print and export links, and how they changed between versions."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from everalign.cli.inputs import (
+    FILE,
+    format_examples,
+    json_option,
+    open_aligner,
+    output_option,
+    selection_options,
+    state_argument,
+)
+from everalign.cli.output import open_output, print_json, print_table
+
+EXPORT_FORMATS = ("tsv", "nt", "ttl", "sssom", "alignment", "jsonl", "parquet")
+PROBLEMS_FOUND = 1
+
+
+@click.command(
+    epilog=format_examples(
+        "everalign links my.state > links.tsv",
+        "everalign links my.state --format nt --min-score 0.2 > links.nt",
+        "everalign links my.state --target-precision 0.95",
+        "everalign links my.state --at 2 --json",
+    )
+)
+@state_argument
+@selection_options
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["tsv", "nt"]),
+    default="tsv",
+    show_default=True,
+    help="Tab-separated left, right, score; or owl:sameAs as N-Triples.",
+)
+@json_option
+def links(state: Path, format_name: str, as_json: bool, **selection: Any) -> None:
+    """Print the links in force, best first.
+
+    Given links come first, then found links by descending score. At most one of --min-score,
+    --min-confidence and --target-precision can be given; the last two need a method whose scores
+    are probabilities. `everalign export` writes other formats.
+    """
+    aligner = open_aligner(state)
+    if as_json:
+        print_json(aligner.links(**selection))
+    else:
+        aligner.export(sys.stdout.buffer, format_name, **selection)
+
+
+@click.command(
+    epilog=format_examples(
+        "everalign export my.state --format ttl --prefix dbr=http://dbpedia.org/resource/ "
+        "--annotate",
+        "everalign export my.state --format sssom --prefix zh=http://zh.dbpedia.org/resource/ "
+        "--prefix dbr=http://dbpedia.org/resource/ --output links.sssom.tsv",
+        "everalign export my.state --format parquet --target-precision 0.95 --output l.parquet",
+    )
+)
+@state_argument
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(EXPORT_FORMATS),
+    default="tsv",
+    show_default=True,
+    help="nt and ttl: owl:sameAs as N-Triples or Turtle; alignment: RDF/XML of the Alignment "
+    "API; jsonl: JSON lines.",
+)
+@click.option(
+    "--prefix",
+    "prefixes",
+    multiple=True,
+    metavar="NAME=IRI",
+    help="Namespace prefix for Turtle and SSSOM. May be repeated.",
+)
+@click.option("--annotate", is_flag=True, help="Add the confidence to N-Triples or Turtle.")
+@click.option("--left-source", metavar="IRI", help="Name of the left graph.")
+@click.option("--right-source", metavar="IRI", help="Name of the right graph.")
+@click.option("--mapping-set-id", metavar="IRI", help="SSSOM: identifier of the mapping set.")
+@click.option("--license", metavar="IRI", help="SSSOM: license of the mapping set.")
+@output_option
+@selection_options
+def export(
+    state: Path,
+    format_name: str,
+    prefixes: tuple[str, ...],
+    output: Path | None,
+    annotate: bool,
+    left_source: str | None,
+    right_source: str | None,
+    mapping_set_id: str | None,
+    license: str | None,
+    **selection: Any,
+) -> None:
+    """Write the links in force for other tools.
+
+    Links are selected as by `everalign links`. SSSOM also contains rejected pairs, and one row
+    per justification of a link. Every format can be read back as seeds or gold links.
+    """
+    from everalign.io import ExportStyle, Prefixes
+
+    style = ExportStyle(
+        Prefixes.parse(prefixes),
+        annotate,
+        left_source=left_source,
+        right_source=right_source,
+        mapping_set_id=mapping_set_id,
+        license=license,
+    )
+    aligner = open_aligner(state)
+    with open_output(output) as stream:
+        aligner.export(stream, format_name, style, **selection)
+
+
+@click.command("check-sssom", epilog=format_examples("everalign check-sssom links.sssom.tsv"))
+@click.argument("file", type=FILE)
+def check_sssom(file: Path) -> int:
+    """Validate an SSSOM/TSV file.
+
+    Prints one line per problem. The exit code is 1 if there are any.
+    """
+    from everalign.io import check_sssom
+
+    problems = check_sssom(file)
+    for line, problem in problems:
+        place = f"{file}:{line}" if line else str(file)
+        click.echo(f"{place}: {problem}")
+    if not problems:
+        click.echo(f"{file}: no problems")
+    return PROBLEMS_FOUND if problems else 0
+
+
+@click.command(
+    epilog=format_examples(
+        "everalign history my.state http://zh.dbpedia.org/resource/杭州市",
+        "everalign history my.state --since 3",
+        "everalign history my.state --json",
+    )
+)
+@state_argument
+@click.argument("entity", required=False)
+@click.option(
+    "--since",
+    type=int,
+    default=0,
+    metavar="VERSION",
+    show_default=True,
+    help="First version to list.",
+)
+@json_option
+def history(state: Path, entity: str | None, since: int, as_json: bool) -> None:
+    """List what happened to links, oldest first.
+
+    Prints each event (added, revised, retracted, rescored, confirmed, rejected, withdrawn) with
+    its version, score and reason. With ENTITY, only events of its links are listed.
+    """
+    events = open_aligner(state).history(entity, since=since)
+    if as_json:
+        print_json(events)
+        return
+    print_table(
+        ["version", "event", "left", "right", "score", "reason"],
+        [
+            [event.version, event.kind, event.left, event.right, event.score, event.reason]
+            for event in events
+        ],
+    )
+
+
+@click.command(
+    epilog=format_examples("everalign diff my.state 1 3", "everalign diff my.state 3 1 --json")
+)
+@state_argument
+@click.argument("before", type=int, metavar="V1")
+@click.argument("after", type=int, metavar="V2")
+@json_option
+def diff(state: Path, before: int, after: int, as_json: bool) -> None:
+    """Show how the links differ between versions V1 and V2.
+
+    Prints the net differences: a link that was added and retracted in between is not listed. The
+    reason is that of the last event of a pair.
+    """
+    differences = open_aligner(state).diff(before, after)
+    if as_json:
+        print_json(differences)
+        return
+    counts = Counter(row.kind for row in differences)
+    summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    click.echo(f"Version {before} to {after}: {summary or 'no differences'}.")
+    if differences:
+        print_table(
+            ["event", "left", "right", "before", "after", "version", "reason"],
+            [
+                [row.kind, row.left, row.right, row.before, row.after, row.version, row.reason]
+                for row in differences
+            ],
+        )
+
+
+@click.command(
+    epilog=format_examples(
+        "everalign changes my.state --since 3 > changes.jsonl",
+        "everalign changes my.state --since 3 --format patch --output week-4.rdfp",
+        "everalign changes my.state --since 3 --format nt --removals removed.nt > added.nt",
+    )
+)
+@state_argument
+@click.option(
+    "--since",
+    type=int,
+    metavar="VERSION",
+    show_default="no links",
+    help="Version that the other system has.",
+)
+@click.option(
+    "--until", type=int, metavar="VERSION", show_default="last", help="Version to reach."
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["jsonl", "nt", "patch"]),
+    default="jsonl",
+    show_default=True,
+    help="JSON lines; or owl:sameAs as N-Triples or RDF Patch.",
+)
+@click.option("--removals", type=FILE, help="Write removed links to FILE (--format nt only).")
+@output_option
+def changes(
+    state: Path,
+    since: int | None,
+    until: int | None,
+    format_name: str,
+    removals: Path | None,
+    output: Path | None,
+) -> None:
+    """Write the changes of links between two versions.
+
+    They are meant for another system: if it has the links of version --since and applies the
+    changes in order, it has the links of version --until.
+    """
+    if removals is not None and removals == output:
+        raise click.UsageError("--removals and --output must be different files")
+    aligner = open_aligner(state)
+    with ExitStack() as files:
+        removal_stream = files.enter_context(open_output(removals)) if removals else None
+        stream = files.enter_context(open_output(output))
+        aligner.write_changes(
+            stream, format_name, since=since, until=until, removals=removal_stream
+        )

@@ -1,1 +1,0 @@
-"""How good links are: metrics, and the one progressive protocol of the benchmarks."""

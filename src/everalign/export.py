@@ -1,0 +1,211 @@
+"""Links in files of every format, with justifications where the format has them (internal)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import IO
+
+from everalign.errors import ConfigError
+from everalign.history import build_version_iri, describe_reason
+from everalign.io import ExportStyle, write_links
+from everalign.io.links import NO_LICENSE, JustifiedMapping, LinkRow, MappingSet, write_sssom
+from everalign.io.links.formats import LINK_FORMATS
+from everalign.select import Selection, is_calibrated, select_links
+from everalign.session import AlignmentSession
+from everalign.state.ledger import EventKind, LedgerEvent
+from everalign.types import Link
+
+EXPORT_FORMATS = (*LINK_FORMATS, "sssom")
+
+# `MappingReview` would claim that no alternatives were considered, which is not known.
+MANUAL_JUSTIFICATION = "semapv:ManualMappingCuration"
+# Terms of the Semantic Mapping Vocabulary. Evidence combines structure, literals and competing
+# candidates; the neural methods compare vectors.
+METHOD_JUSTIFICATIONS = {
+    "evidence": "semapv:CompositeMatching",
+    "combined": "semapv:CompositeMatching",
+} | dict.fromkeys(
+    ("contea", "mtranse", "gcn-align", "aligne", "alinet", "ke-gcn", "dual-amn", "mean+", "lan+",
+     "dingal-o"),
+    "semapv:SemanticSimilarityThresholdMatching",
+)  # fmt: skip
+OTHER_JUSTIFICATION = "semapv:UnspecifiedMatching"
+FOUND_EVENTS = (EventKind.ADDED, EventKind.REVISED, EventKind.RESCORED)
+LOST_EVENTS = (EventKind.RETRACTED, EventKind.REJECTED, EventKind.WITHDRAWN)
+
+NamePair = tuple[str, str]
+
+
+def export_links(
+    session: AlignmentSession,
+    stream: IO[bytes],
+    format: str,
+    style: ExportStyle,
+    selection: Selection,
+    at: int | None = None,
+) -> int:
+    """Write links in one of `EXPORT_FORMATS`.
+
+    Args:
+        session: An open alignment.
+        stream: Where to write.
+        format: One of `EXPORT_FORMATS`.
+        style: How to write links where the format leaves a choice.
+        selection: Which links to write.
+        at: The version; the last one if None.
+
+    Returns:
+        The number of links.
+
+    Raises:
+        ConfigError: The format is unknown, or does not fit the style.
+        InputError: A name cannot be written in the format. Nothing is written then.
+        StateError: There is no such version.
+    """
+    if format not in EXPORT_FORMATS:
+        known = ", ".join(EXPORT_FORMATS)
+        raise ConfigError(f"links cannot be written as {format!r}; the formats are {known}")
+    links = select_links(session, selection, at)
+    # Only the alignment knows whether its scores are probabilities.
+    style = replace(style, calibrated=is_calibrated(session))
+    if format == "sssom":
+        _export_sssom(session, links, stream, style, at, with_rejected=not selection.found_only)
+    else:
+        rows = (LinkRow(row.left, row.right, row.score, row.since, row.origin) for row in links)
+        write_links(rows, stream, format, style)
+    return len(links)
+
+
+def _export_sssom(
+    session: AlignmentSession,
+    links: Sequence[Link],
+    stream: IO[bytes],
+    style: ExportStyle,
+    at: int | None,
+    *,
+    with_rejected: bool,
+) -> None:
+    if style.annotate:
+        raise ConfigError("sssom has a column for the confidence: it needs no annotations")
+    version = session.store.last_version() if at is None else at
+    assert version is not None, "callers check that there is a version"
+    mapping_set = MappingSet(
+        style.mapping_set_id or build_version_iri(session, version),
+        style.license or NO_LICENSE,
+        str(version),
+        style.prefixes,
+        style.left_source,
+        style.right_source,
+    )
+    rejected = _list_rejected(session, version) if with_rejected else []
+    justifier = _build_justifier(session, version, calibrated=style.calibrated)
+    write_sssom(justifier.justify(links, rejected), stream, mapping_set)
+
+
+@dataclass(frozen=True)
+class _Justifier:
+    """The events of every pair up to a version, from which justifications are made."""
+
+    events: Mapping[NamePair, Sequence[LedgerEvent]]
+    dates: Sequence[str]
+    method: str
+    made_by: str
+    calibrated: bool
+    left_names: Sequence[str]
+    right_names: Sequence[str]
+
+    def justify(
+        self, links: Sequence[Link], rejected: Sequence[NamePair]
+    ) -> Iterator[JustifiedMapping]:
+        """Yield a row for each justification: a link found and then confirmed has two."""
+        for link in links:
+            if link.origin == "proposed":
+                yield self._justify_proposal(link)
+                continue
+            events = self.events.get((link.left, link.right), ())
+            found = _last_finding(events)
+            if found is not None:
+                yield self._justify_found(link, found)
+            elif link.origin != "given":
+                row = self._justify_score(link, link.score)
+                yield row._replace(date=self.dates[link.since])
+            if link.origin == "given":
+                confirmed = _last_of_kind(events, EventKind.CONFIRMED)
+                yield self._justify_manually((link.left, link.right), confirmed)
+        for pair in rejected:
+            event = _last_of_kind(self.events.get(pair, ()), EventKind.REJECTED)
+            yield self._justify_manually(pair, event, negated=True)
+
+    def _justify_found(self, link: Link, event: LedgerEvent) -> JustifiedMapping:
+        row = self._justify_score(link, event.score)
+        reason = describe_reason(event, self.left_names, self.right_names)
+        comment = "; ".join(filter(None, [row.comment, reason]))
+        return row._replace(date=self.dates[event.version], comment=comment)
+
+    def _justify_proposal(self, link: Link) -> JustifiedMapping:
+        row = self._justify_score(link, link.score)
+        return row._replace(date=self.dates[link.since], comment="proposed, not in force")
+
+    def _justify_score(self, link: Link, score: float) -> JustifiedMapping:
+        # SSSOM allows only values from 0 to 1 in both columns.
+        in_range = 0 <= score <= 1
+        return JustifiedMapping(
+            link.left,
+            link.right,
+            METHOD_JUSTIFICATIONS.get(self.method, OTHER_JUSTIFICATION),
+            confidence=score if self.calibrated and in_range else None,
+            similarity=score if not self.calibrated and in_range else None,
+            tool=f"EverAlign ({self.method})",
+            tool_version=self.made_by,
+            comment="" if in_range else f"score {score:.4g}",
+        )
+
+    def _justify_manually(
+        self, pair: NamePair, event: LedgerEvent | None, *, negated: bool = False
+    ) -> JustifiedMapping:
+        row = JustifiedMapping(*pair, MANUAL_JUSTIFICATION, confidence=1.0, negated=negated)
+        if event is None:
+            return row
+        comment = describe_reason(event, self.left_names, self.right_names)
+        return row._replace(date=self.dates[event.version], comment=comment)
+
+
+def _build_justifier(session: AlignmentSession, version: int, *, calibrated: bool) -> _Justifier:
+    left, right = session.names("left", "entity"), session.names("right", "entity")
+    events: dict[NamePair, list[LedgerEvent]] = defaultdict(list)
+    for event in session.store.read_events():
+        if event.version <= version:
+            events[left[event.left], right[event.right]].append(event)
+    return _Justifier(
+        events,
+        # SSSOM wants dates; a time in ISO 8601 begins with its date.
+        [row.made_at[:10] for row in session.store.list_versions()],
+        session.config.method,
+        session.settings.get("made_by", ""),
+        calibrated,
+        left,
+        right,
+    )
+
+
+def _list_rejected(session: AlignmentSession, version: int) -> list[NamePair]:
+    left, right = session.names("left", "entity"), session.names("right", "entity")
+    rejected = session.store.read_links(version).rejected_pairs
+    return [(left[left_id], right[right_id]) for left_id, right_id in sorted(rejected)]
+
+
+def _last_finding(events: Sequence[LedgerEvent]) -> LedgerEvent | None:
+    """Find the last event by which a method found a pair, unless it was lost afterwards."""
+    last = None
+    for event in events:
+        if event.kind in FOUND_EVENTS:
+            last = event
+        elif event.kind in LOST_EVENTS:
+            last = None
+    return last
+
+
+def _last_of_kind(events: Sequence[LedgerEvent], kind: EventKind) -> LedgerEvent | None:
+    return next((event for event in reversed(events) if event.kind is kind), None)

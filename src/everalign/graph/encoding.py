@@ -1,0 +1,465 @@
+"""Sources of statements and links, encoded as rows of ids.
+
+Whatever is wrong with a source is reported here, before anything is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from everalign._progress import Progress, no_progress
+from everalign.errors import InputError, SeedError
+from everalign.graph.names import NameIndex, Vocabulary
+from everalign.graph.triples import NO_TRIPLES, Graph, IntArray, find_last_occurrences
+from everalign.io import (
+    LinkLine,
+    Statements,
+    Triple,
+    TripleReader,
+    read_entity_list,
+    read_links,
+    split_literals,
+)
+
+TripleSource: TypeAlias = str | Path | TripleReader | Iterable[Triple]
+LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
+EntitySource: TypeAlias = str | Path | Iterable[str]
+Pair: TypeAlias = tuple[int, int]
+PairCheck: TypeAlias = Callable[[Pair], str | None]
+
+NO_LINKS = np.empty((0, 2), dtype=np.int32)
+
+# Enough names to see whether the two graphs use the same ones, without a pass over all.
+SHARED_NAMES_SAMPLE = 1000
+
+
+class EncodedStatements(NamedTuple):
+    """What one source adds to a graph and removes from it; no row is in both.
+
+    Attributes:
+        triples: Added rows (head, relation, tail).
+        literals: Added rows (entity, attribute, literal).
+        removed_triples: Removed rows (head, relation, tail).
+        removed_literals: Removed rows (entity, attribute, literal).
+        unknown_count: Number of removals that name something never seen.
+    """
+
+    triples: IntArray
+    literals: IntArray
+    removed_triples: IntArray
+    removed_literals: IntArray
+    unknown_count: int = 0
+
+
+def encode_statements(
+    source: TripleSource | None,
+    vocabulary: Vocabulary,
+    progress: Progress = no_progress,
+    *,
+    removing: bool = False,
+) -> EncodedStatements:
+    """Encode all statements of a source; new names are added to the vocabulary.
+
+    >>> source = [("a", "knows", "b"), ("a", "label", '"Ada"@en')]
+    >>> encoded = encode_statements(source, Vocabulary())
+    >>> encoded.triples.tolist(), encoded.literals.tolist()
+    ([[0, 0, 1]], [[0, 0, 0]])
+
+    Args:
+        source: A file, a reader, or triples in memory; None stands for no statements.
+        vocabulary: The names of the graph. It is extended by added names, not by removed ones.
+        progress: Called with the number of triples read so far.
+        removing: Whether the statements are removed rather than added. In an RDF patch each
+            statement says so itself, and the last one about a triple counts.
+
+    Returns:
+        The added and the removed rows.
+
+    Raises:
+        InputError: A file cannot be read or parsed.
+    """
+    entities = vocabulary.entities
+    triples = _RowCollector((entities, vocabulary.relations, entities))
+    literals = _RowCollector((entities, vocabulary.attributes, vocabulary.literals))
+    # A plain file never marks a block as removed, so the caller's word counts; a patch marks its
+    # own.
+    for block in _read_blocks(source, progress, removing):
+        triples.add_block(block.triples, removed=removing or block.removed)
+        literals.add_block(block.literals, removed=removing or block.removed)
+    added_triples, removed_triples = triples.split_rows()
+    added_literals, removed_literals = literals.split_rows()
+    return EncodedStatements(
+        added_triples,
+        added_literals,
+        removed_triples,
+        removed_literals,
+        triples.unknown_count + literals.unknown_count,
+    )
+
+
+def encode_triples(source: TripleSource | None, vocabulary: Vocabulary) -> IntArray:
+    """Encode the relation triples of a source; literals are skipped.
+
+    Args:
+        source: A file, a reader, or triples in memory; None stands for no triples.
+        vocabulary: The names of the graph, extended by new ones.
+
+    Returns:
+        Rows (head, relation, tail).
+
+    Raises:
+        InputError: A file cannot be read or parsed.
+    """
+    return encode_and_count_literals(source, vocabulary)[0]
+
+
+def encode_and_count_literals(
+    source: TripleSource | None, vocabulary: Vocabulary, progress: Progress = no_progress
+) -> tuple[IntArray, int]:
+    """Encode the relation triples of a source and count its literals.
+
+    Args:
+        source: A file, a reader, or triples in memory; None stands for no triples.
+        vocabulary: The names of the graph, extended by new ones.
+        progress: Called with the number of triples read so far.
+
+    Returns:
+        Rows (head, relation, tail), and the number of literals that were skipped.
+
+    Raises:
+        InputError: A file cannot be read or parsed.
+    """
+    indexes = vocabulary.entities, vocabulary.relations, vocabulary.entities
+    reader = None if source is None else _open_reader(source, progress)
+    if reader is None:
+        assert not isinstance(source, str | Path | TripleReader)
+        return _encode_rows(source or [], indexes), 0
+    # In this order: the count of literals is complete only when all rows have been read.
+    return _encode_rows(reader, indexes), reader.literals_read
+
+
+def encode_links(
+    source: LinkSource | None,
+    left: Vocabulary,
+    right: Vocabulary,
+    taken: IntArray = NO_LINKS,
+    known: IntArray = NO_LINKS,
+    refuse: PairCheck = lambda _: None,
+) -> IntArray:
+    """Encode trusted links, which must be one-to-one.
+
+    Args:
+        source: A file or pairs of names; None stands for no links.
+        left: The names of the left graph.
+        right: The names of the right graph.
+        taken: Links whose entities may not be linked again.
+        known: Links whose entities may not be linked to others; the links may be repeated.
+        refuse: Returns what is wrong with a pair, or None.
+
+    Returns:
+        Rows (left id, right id).
+
+    Raises:
+        SeedError: An entity is unknown or linked twice, or `refuse` has an objection.
+        InputError: A file cannot be read or parsed.
+    """
+    linked = np.concatenate([taken, known]).tolist()
+    right_of, left_of = dict(linked), {right_id: left_id for left_id, right_id in linked}
+    repeatable = set(map(tuple, known.tolist()))
+    rows = []
+    for pair, location in _read_known_pairs(source, left, right, refuse):
+        conflict = _describe_conflict(pair, right_of, left_of, left, right)
+        # A link that is known may be given again: a command can be run twice.
+        if conflict and pair not in repeatable:
+            raise SeedError(conflict, path=location.path, line=location.line)
+        # Entered one by one, so that two lines of the same source can contradict each other as
+        # well.
+        right_of[pair[0]], left_of[pair[1]] = pair[1], pair[0]
+        rows.append(pair)
+    return _pair_array(rows)
+
+
+def encode_pairs(
+    source: LinkSource | None,
+    left: Vocabulary,
+    right: Vocabulary,
+    refuse: PairCheck = lambda _: None,
+) -> IntArray:
+    """Encode pairs of known entities; an entity may occur in any number of pairs.
+
+    Args:
+        source: A file or pairs of names; None stands for no pairs.
+        left: The names of the left graph.
+        right: The names of the right graph.
+        refuse: Returns what is wrong with a pair, or None.
+
+    Returns:
+        Rows (left id, right id).
+
+    Raises:
+        SeedError: An entity is unknown, or `refuse` has an objection.
+        InputError: A file cannot be read or parsed.
+    """
+    return _pair_array([pair for pair, _ in _read_known_pairs(source, left, right, refuse)])
+
+
+def encode_entities(source: EntitySource | None, side: str, vocabulary: Vocabulary) -> list[int]:
+    """Encode a list of known entities of one graph.
+
+    Args:
+        source: A file with one name per line, or names; None stands for no entities.
+        side: The side of the graph, for messages.
+        vocabulary: The names of the graph.
+
+    Returns:
+        The ids, in the order of the source.
+
+    Raises:
+        InputError: An entity is unknown, or a file cannot be read.
+    """
+    if source is None:
+        return []
+    path = source if isinstance(source, str | Path) else None
+    lines = read_entity_list(source) if isinstance(source, str | Path) else enumerate(source, 1)
+    entities = []
+    for line, name in lines:
+        entity = vocabulary.entities.find(name)
+        if entity is None:
+            raise InputError(_unknown_entity(name, side), path=path, line=line)
+        entities.append(entity)
+    return entities
+
+
+def read_pairs(source: LinkSource) -> list[tuple[str, str]]:
+    """Read links without encoding them.
+
+    Args:
+        source: A file or pairs of names.
+
+    Returns:
+        Pairs of names.
+
+    Raises:
+        InputError: A file cannot be read or parsed.
+    """
+    return [(line.left, line.right) for line in _read_link_lines(source)[0]]
+
+
+def check_readable(*sources: TripleSource | None) -> None:
+    """Read the beginning of each file, so that a wrong path fails before any work begins.
+
+    Args:
+        sources: Files, readers, or triples in memory (which are not looked at).
+
+    Raises:
+        InputError: A file cannot be read or parsed.
+    """
+    for source in sources:
+        reader = None if source is None else _open_reader(source)
+        if reader is not None:
+            # The first batch is enough to open the file and to recognise its format.
+            next(reader.statements(), None)
+
+
+def check_sides(
+    sources: tuple[TripleSource | None, TripleSource | None],
+    deltas: tuple[IntArray, IntArray],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    graphs: tuple[Graph, Graph],
+) -> None:
+    """Check that the left and right triples of an update were not swapped.
+
+    They were, most likely, if no entity of a side's triples is known in its own graph and more
+    than half of them are known in the other one. Where both graphs use the same names, nothing
+    can be said.
+
+    Args:
+        sources: Where the triples of each side come from, for messages.
+        deltas: The added triples of each side.
+        vocabularies: The names of each side, those of the added triples included.
+        graphs: Each graph before the update.
+
+    Raises:
+        InputError: Left and right were swapped.
+    """
+    for here, (side, opposite) in enumerate([("left", "right"), ("right", "left")]):
+        entities = np.unique(deltas[here][:, [0, 2]])
+        entity_count = graphs[here].entity_count
+        # Ids are sorted and new entities have the highest: the lowest says if any is known.
+        if len(entities) == 0 or entities[0] < entity_count:
+            continue
+        own_names, other_names = vocabularies[here].entities, vocabularies[1 - here].entities
+        sample = islice(own_names, min(entity_count, SHARED_NAMES_SAMPLE))
+        if any(name in other_names for name in sample):
+            continue
+        other_ids = (other_names.find(own_names[entity]) for entity in entities.tolist())
+        swapped = sum(
+            other is not None and other < graphs[1 - here].entity_count for other in other_ids
+        )
+        # A majority and not all: a delta also brings entities that neither graph has.
+        if 2 * swapped > len(entities):
+            raise InputError(
+                f"left and right look swapped: {swapped} entities of this {side} delta are "
+                f"known in the {opposite} graph, none in the {side} graph",
+                path=_source_path(sources[here]),
+            )
+
+
+class _RowCollector:
+    """Rows of one kind while a source is read, in blocks that are added or removed."""
+
+    def __init__(self, indexes: tuple[NameIndex, NameIndex, NameIndex]) -> None:
+        self._indexes = indexes
+        self._blocks: list[IntArray] = []
+        self._is_added: list[bool] = []
+        self.unknown_count = 0
+
+    def add_block(self, rows: Sequence[Triple], *, removed: bool) -> None:
+        if rows:
+            self._blocks.append(
+                self._find_rows(rows) if removed else _encode_rows(rows, self._indexes)
+            )
+            self._is_added.append(not removed)
+
+    def split_rows(self) -> tuple[IntArray, IntArray]:
+        """Return the added rows and the removed rows."""
+        rows = np.concatenate([NO_TRIPLES, *self._blocks])
+        # Nothing is removed: the order does not matter, and duplicates are dropped when the rows
+        # are compared with the graph. The sort is spared.
+        if all(self._is_added):
+            return rows, NO_TRIPLES
+        is_added = np.repeat(self._is_added, [len(block) for block in self._blocks])
+        # The last statement about a row decides whether it is added or removed.
+        last = find_last_occurrences(rows)
+        rows, is_added = rows[last], is_added[last]
+        return rows[is_added], rows[~is_added]
+
+    def _find_rows(self, rows: Sequence[Triple]) -> IntArray:
+        # A removal gives no new ids: what was never seen cannot be there to be removed.
+        found = [ids for ids in map(self._find_row, rows) if None not in ids]
+        self.unknown_count += len(rows) - len(found)
+        return np.array(found, dtype=np.int32).reshape(-1, 3)
+
+    def _find_row(self, row: Triple) -> tuple[int | None, ...]:
+        return tuple(index.find(name) for index, name in zip(self._indexes, row, strict=True))
+
+
+def _encode_rows(
+    triples: Iterable[tuple[str, str, str]], indexes: tuple[NameIndex, NameIndex, NameIndex]
+) -> IntArray:
+    """Encode triples of names, column by column in its own index; new names are added."""
+    head_id, relation_id, tail_id = (index.get_or_add_id for index in indexes)
+    # One id after the other, so that no Python list of all rows is ever held.
+    ids = (
+        number
+        for head, relation, tail in triples
+        for number in (head_id(head), relation_id(relation), tail_id(tail))
+    )
+    return np.fromiter(ids, dtype=np.int32).reshape(-1, 3)
+
+
+def _read_blocks(
+    source: TripleSource | None, progress: Progress, removing: bool
+) -> Iterator[Statements]:
+    if source is None:
+        return iter(())
+    reader = _open_reader(source, progress)
+    if reader is not None:
+        return reader.statements(removing=removing)
+    assert not isinstance(source, str | Path | TripleReader)
+    return iter([split_literals(list(source))])
+
+
+def _open_reader(source: TripleSource, progress: Progress = no_progress) -> TripleReader | None:
+    """Return the reader of a source, or None if its triples are in memory."""
+    if isinstance(source, TripleReader):
+        return source
+    if not isinstance(source, str | Path):
+        return None
+    return TripleReader(source, lambda read: progress(f"reading {source}", read, 0))
+
+
+def _source_path(source: TripleSource | None) -> str | Path | None:
+    if isinstance(source, TripleReader):
+        return source.name
+    return source if isinstance(source, str | Path) else None
+
+
+class _Location(NamedTuple):
+    """Where a link was read."""
+
+    path: str | Path | None
+    line: int
+
+
+def _read_link_lines(source: LinkSource) -> tuple[Iterable[LinkLine], str | Path | None]:
+    if isinstance(source, str | Path):
+        return read_links(source), source
+    # Each pair once, as `read_links` gives those of a file: a repetition would be reported as a
+    # conflict with itself.
+    pairs = dict.fromkeys((left, right) for left, right in source)
+    return [LinkLine(left, right, number) for number, (left, right) in enumerate(pairs, 1)], None
+
+
+def _read_known_pairs(
+    source: LinkSource | None, left: Vocabulary, right: Vocabulary, refuse: PairCheck
+) -> Iterator[tuple[Pair, _Location]]:
+    if source is None:
+        return
+    lines, path = _read_link_lines(source)
+    for line in lines:
+        pair, location = _find_pair(line, left, right, path), _Location(path, line.line)
+        if problem := refuse(pair):
+            names = f"{left.entities[pair[0]]!r} – {right.entities[pair[1]]!r}"
+            raise SeedError(f"{names} {problem}", path=location.path, line=location.line)
+        yield pair, location
+
+
+def _find_pair(
+    line: LinkLine, left: Vocabulary, right: Vocabulary, path: str | Path | None
+) -> Pair:
+    left_id, right_id = left.entities.find(line.left), right.entities.find(line.right)
+    if left_id is not None and right_id is not None:
+        return left_id, right_id
+    # Before the other two messages: with swapped columns, both names are unknown on their side.
+    if line.left in right.entities and line.right in left.entities:
+        problem = f"left and right look swapped: {line.left!r} is in the right graph"
+    elif left_id is None:
+        problem = _unknown_entity(line.left, "left")
+    else:
+        problem = _unknown_entity(line.right, "right")
+    raise SeedError(problem, path=path, line=line.line)
+
+
+def _unknown_entity(name: str, side: str) -> str:
+    return f"{name!r} is not an entity of the {side} graph"
+
+
+def _describe_conflict(
+    pair: Pair,
+    right_of: dict[int, int],
+    left_of: dict[int, int],
+    left: Vocabulary,
+    right: Vocabulary,
+) -> str | None:
+    """Say which entity of a pair is linked already, if one is."""
+    left_name, right_name = left.entities[pair[0]], right.entities[pair[1]]
+    other_right, other_left = right_of.get(pair[0]), left_of.get(pair[1])
+    if other_right == pair[1]:
+        return f"{left_name!r} – {right_name!r} is also given as a seed"
+    if other_right is not None:
+        other_name = right.entities[other_right]
+        return f"{left_name!r} is linked to both {other_name!r} and {right_name!r}"
+    if other_left is not None:
+        other_name = left.entities[other_left]
+        return f"{right_name!r} is linked to both {other_name!r} and {left_name!r}"
+    return None
+
+
+def _pair_array(pairs: list[Pair]) -> IntArray:
+    return np.array(pairs, dtype=np.int32).reshape(-1, 2)

@@ -1,0 +1,67 @@
+"""Input and output: files to statements about entities, and links to files and back.
+
+===========  =========================================================================
+`reader`     `TripleReader`, `read_triples`: all files of a source, filtered and counted
+`formats`    the table of file formats, and how the format of a file is recognised
+`ntriples`   N-Triples, N-Quads
+`documents`  Turtle, TriG, RDF/XML, JSON-LD
+`tables`     tab-separated text, Parquet, lists of entities
+`rdf_patch`  RDF Patch: statements added and removed
+`filters`    which statements are kept, and what a reader is given (`ReadContext`)
+`streams`    paths to bytes, compression, blocks of text, files written atomically
+`terms`      IRIs, blank nodes and literals as text; `Statements`
+`links`      files of links, in their own package
+===========  =========================================================================
+
+A file passes through them in this order: `reader.find_files` lists the files of a source,
+`streams.open_stream` opens and decompresses each, `formats.open_file` recognises its format, the
+`read` function of the `FileFormat` turns bytes into `Statements`, and `TripleReader` filters and
+counts them.
+
+To add a format, write a function that reads it and add a `FileFormat` to `formats.FORMATS`;
+docs/concepts/add-a-format.md shows how.
+"""
+
+from __future__ import annotations
+
+from everalign.io.filters import ReadContext, ReadOptions, SkippedLine
+from everalign.io.formats import FileFormat, register_format
+from everalign.io.links import (
+    ExportStyle,
+    LinkChange,
+    LinkLine,
+    Prefixes,
+    check_sssom,
+    iterate_links,
+    read_links,
+    write_links,
+    write_relations,
+)
+from everalign.io.reader import TripleReader, read_triples
+from everalign.io.streams import write_atomically
+from everalign.io.tables import read_entity_list
+from everalign.io.terms import Statements, Triple, split_literals
+
+__all__ = [
+    "ExportStyle",
+    "FileFormat",
+    "LinkChange",
+    "LinkLine",
+    "Prefixes",
+    "ReadContext",
+    "ReadOptions",
+    "SkippedLine",
+    "Statements",
+    "Triple",
+    "TripleReader",
+    "check_sssom",
+    "iterate_links",
+    "read_entity_list",
+    "read_links",
+    "read_triples",
+    "register_format",
+    "split_literals",
+    "write_atomically",
+    "write_links",
+    "write_relations",
+]

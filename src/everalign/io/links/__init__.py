@@ -1,0 +1,59 @@
+"""Files of links, read and written.
+
+======================  ===============================================================
+`formats`               the table of formats; `read_links`, `iterate_links`, `write_links`
+`records`               what is read and written of a link; prefixes and export options
+`tables`                tab-separated text, JSON lines, Parquet
+`same_as`               ``owl:sameAs`` in RDF formats; relation alignments as N-Triples
+`alignment_api`         RDF/XML of the Alignment API
+`sssom`, `sssom_check`  SSSOM/TSV: the schema and the writer; the reader and the validator
+`change_feed`           changes between two versions: JSON lines, N-Triples, RDF Patch
+======================  ===============================================================
+
+To add a format of links, write its reader and its writer in a module of its own and add a
+`LinkFormat` to `formats.LINK_FORMATS`.
+"""
+
+from __future__ import annotations
+
+from everalign.io.links.change_feed import (
+    FEED_FORMATS,
+    LinkChange,
+    VersionRange,
+    write_change_feed,
+)
+from everalign.io.links.formats import (
+    LINK_FORMATS,
+    LinkFormat,
+    iterate_links,
+    read_links,
+    write_links,
+)
+from everalign.io.links.records import ExportStyle, LinkLine, LinkRow, Prefixes
+from everalign.io.links.same_as import RelationInclusion, write_relations
+from everalign.io.links.sssom import NO_LICENSE, JustifiedMapping, MappingSet, write_sssom
+from everalign.io.links.sssom_check import Problem, check_sssom
+
+__all__ = [
+    "FEED_FORMATS",
+    "LINK_FORMATS",
+    "NO_LICENSE",
+    "ExportStyle",
+    "JustifiedMapping",
+    "LinkChange",
+    "LinkFormat",
+    "LinkLine",
+    "LinkRow",
+    "MappingSet",
+    "Prefixes",
+    "Problem",
+    "RelationInclusion",
+    "VersionRange",
+    "check_sssom",
+    "iterate_links",
+    "read_links",
+    "write_change_feed",
+    "write_links",
+    "write_relations",
+    "write_sssom",
+]

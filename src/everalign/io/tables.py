@@ -1,0 +1,308 @@
+"""Tables of triples: tab-separated text, Parquet (by pyarrow, an extra), and lists of entities."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+from everalign.errors import ConfigError, InputError
+from everalign.io.filters import ReadContext
+from everalign.io.ntriples import is_statement_line
+from everalign.io.streams import (
+    MAX_COMPRESSION_RATIO,
+    UNCHECKED_BYTES,
+    TextBlock,
+    read_text_blocks,
+    split_blocks,
+)
+from everalign.io.terms import (
+    Statements,
+    Triple,
+    shorten_text,
+    split_literals,
+    strip_brackets,
+)
+
+TextRow: TypeAlias = tuple[str | None, ...]
+
+_COLUMNS = ("head", "relation", "tail")
+# What others call the columns.
+_PARQUET_COLUMNS = (_COLUMNS, ("subject", "predicate", "object"))
+# How many rows pyarrow decodes at once: fewer take more calls, more take more memory.
+_PARQUET_BATCH_ROWS = 512
+# pyarrow decodes a row group as a whole.
+_MAX_ROW_GROUP_BYTES = 1 << 31
+# A batch with more characters is split: repeated values make few bytes into many.
+_MAX_HELD_CHARACTERS = 1 << 24
+
+_LOOKS_LIKE_NTRIPLES = "looks like N-Triples, whose file name should end in .nt"
+_STATEMENT_END = re.compile(r"<[^<>]*>\s*\.")
+
+
+def read_table(stream: io.BufferedReader, context: ReadContext) -> Iterator[Statements]:
+    """Read a tab-separated table with the columns head, relation and tail.
+
+    A tail in quotation marks that is a literal in N-Triples syntax is read as a literal.
+
+    Args:
+        stream: The bytes of the file.
+        context: The file and where to report errors.
+
+    Yields:
+        The statements of each block of lines.
+
+    Raises:
+        InputError: A line does not have three names, and errors are not skipped.
+    """
+    for block in split_blocks(stream, context.path, context.error_handler):
+        rows = _parse_rows(block, context)
+        yield split_literals(rows) if '"' in block.text else Statements(rows, [])
+
+
+def read_entity_list(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Read a file with the name of an entity in each line.
+
+    Args:
+        path: The file, optionally compressed; IRIs may be in angle brackets.
+
+    Yields:
+        The line number and the name of each entity; blank lines are ignored.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    for block in read_text_blocks(Path(path)):
+        for number, line in block.lines():
+            if not is_blank_line(line):
+                yield number, strip_brackets(line.strip(" "))
+
+
+def is_blank_line(line: str) -> bool:
+    """Tell whether a line of a table is blank.
+
+    Args:
+        line: A line without its line end.
+
+    Returns:
+        Whether it has nothing but spaces; a tab is not blank, since it separates two columns.
+    """
+    return not line.strip(" ")
+
+
+def check_fields(fields: list[str], columns: tuple[str, ...], path: Path, line: int) -> list[str]:
+    """Check the fields of a line, and remove the angle brackets of IRIs.
+
+    Args:
+        fields: The fields of the line.
+        columns: The names of the columns.
+        path: The file, for the error message.
+        line: The line number, for the error message.
+
+    Returns:
+        The names in the fields.
+
+    Raises:
+        InputError: A field is missing or empty, there are too many, or the line is a statement
+            of N-Triples.
+    """
+    if len(fields) != len(columns) or "" in fields:
+        _raise_column_error(fields, columns, path, line)
+    if _STATEMENT_END.fullmatch(fields[-1]):
+        problem = f"{_LOOKS_LIKE_NTRIPLES}: {shorten_text(fields[-1])}"
+        raise InputError(problem, path=path, line=line)
+    return [strip_brackets(field) for field in fields]
+
+
+def _raise_column_error(
+    fields: list[str], columns: tuple[str, ...], path: Path, line: int
+) -> NoReturn:
+    text = "\t".join(fields)
+    if len(fields) == len(columns):
+        problem = f"the {columns[fields.index('')]} (column {fields.index('') + 1}) is empty"
+    else:
+        expected = f"{len(columns)} tab-separated columns ({', '.join(columns)})"
+        problem = f"expected {expected}, found {len(fields)}"
+        if is_statement_line(text):
+            problem = f"{_LOOKS_LIKE_NTRIPLES}; {problem}"
+    raise InputError(f"{problem}: {shorten_text(text)}", path=path, line=line)
+
+
+def _parse_rows(block: TextBlock, context: ReadContext) -> list[Triple]:
+    rows = []
+    has_brackets = "<" in block.text
+    for number, line in block.lines():
+        fields = line.split("\t")
+        # Most lines are right and have no brackets, so the checks are not called for them.
+        if has_brackets or len(fields) != 3 or "" in fields:
+            if is_blank_line(line):
+                continue
+            try:
+                fields = check_fields(fields, _COLUMNS, context.path, number)
+            except InputError as error:
+                context.report_error(error)
+                continue
+        head, relation, tail = fields
+        rows.append((head, relation, tail))
+    return rows
+
+
+def read_parquet(_stream: io.BufferedReader, context: ReadContext) -> Iterator[Statements]:
+    """Read a Parquet file with three columns of text, with the rules of `read_table`.
+
+    Args:
+        _stream: Not used: Parquet is read from its end, so pyarrow opens the file itself.
+        context: The file and where to report errors.
+
+    Yields:
+        The statements of each batch of rows.
+
+    Raises:
+        InputError: The file is not Parquet, lacks the columns, or has empty fields.
+        ConfigError: pyarrow is not installed.
+    """
+    arrow = import_pyarrow()
+    first_row = 1
+    try:
+        with arrow.parquet.ParquetFile(context.path, memory_map=False) as file:
+            columns = _find_columns(file, context.path)
+        for rows in read_text_columns(columns, context.path):
+            yield split_literals(_check_rows(rows, columns, first_row, context))
+            first_row += len(rows)
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"cannot be read as Parquet ({reason})", path=context.path) from None
+
+
+def read_text_columns(columns: Sequence[str], path: Path) -> Iterator[list[TextRow]]:
+    """Read some columns of text of a Parquet file in batches that fit into memory.
+
+    Args:
+        columns: The names of the columns.
+        path: The file.
+
+    Yields:
+        Some rows at a time, with None for null values.
+
+    Raises:
+        InputError: The data expands to more than `MAX_COMPRESSION_RATIO` times its size.
+        ConfigError: pyarrow is not installed.
+    """
+    arrow = import_pyarrow()
+    total, limit = 0, max(UNCHECKED_BYTES, MAX_COMPRESSION_RATIO * path.stat().st_size)
+    # As dictionaries, repeated values are held once.
+    with arrow.parquet.ParquetFile(
+        path, memory_map=False, read_dictionary=list(columns), pre_buffer=False
+    ) as file:
+        # What the file states is checked before anything is decoded, and what was decoded as well:
+        # the statement may be false.
+        if sum(group.total_byte_size for group in _list_row_groups(file)) > limit:
+            raise _make_expansion_error(path)
+        for batch in file.iter_batches(_choose_batch_rows(file), columns=list(columns)):
+            rows: list[TextRow] = []
+            held = 0
+            for row in zip(*(_decode_column(batch.column(name)) for name in columns), strict=True):
+                rows.append(row)
+                size = sum(len(text or "") for text in row)
+                held, total = held + size, total + size
+                if total > limit:
+                    raise _make_expansion_error(path)
+                if held > _MAX_HELD_CHARACTERS:
+                    yield rows
+                    rows, held = [], 0
+            yield rows
+
+
+def check_text_column(schema: Any, name: str, path: Path) -> None:
+    """Check that a column of a Parquet file has text.
+
+    Args:
+        schema: The Arrow schema of the file.
+        name: The name of a column that the schema has.
+        path: The file, for the error message.
+
+    Raises:
+        InputError: The column has another type.
+    """
+    types = import_pyarrow().types
+    kind = schema.field(name).type
+    value_kind = kind.value_type if types.is_dictionary(kind) else kind
+    if not (types.is_string(value_kind) or types.is_large_string(value_kind)):
+        raise InputError(f"the column {name!r} is not text but {kind}", path=path)
+
+
+def import_pyarrow() -> Any:
+    """Import pyarrow, which only Parquet needs.
+
+    Returns:
+        The module ``pyarrow``, with ``pyarrow.parquet`` loaded.
+
+    Raises:
+        ConfigError: It is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"Parquet needs {error.name}: pip install 'everalign[parquet]'"
+        ) from error
+    return pyarrow
+
+
+def _list_row_groups(file: Any) -> list[Any]:
+    return [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+
+
+def _make_expansion_error(path: Path) -> InputError:
+    problem = f"the Parquet data expands to more than {MAX_COMPRESSION_RATIO} times its size"
+    return InputError(problem, path=path)
+
+
+def _choose_batch_rows(file: Any) -> int:
+    """Choose how many rows to decode at once: fewer where they are long."""
+    lengths = [group.total_byte_size // max(1, group.num_rows) for group in _list_row_groups(file)]
+    longest = int(max([1, *lengths]))
+    return max(1, min(_PARQUET_BATCH_ROWS, _MAX_HELD_CHARACTERS // longest))
+
+
+def _decode_column(column: Any) -> list[str | None]:
+    if not hasattr(column, "dictionary"):
+        texts: list[str | None] = column.to_pylist()
+        return texts
+    # A value that many rows share becomes one string.
+    values = column.dictionary.to_pylist()
+    return [None if index is None else values[index] for index in column.indices.to_pylist()]
+
+
+def _check_rows(
+    rows: list[TextRow], columns: tuple[str, ...], first_row: int, context: ReadContext
+) -> list[Triple]:
+    triples = []
+    for number, fields in enumerate(rows, first_row):
+        head, relation, tail = fields
+        if head and relation and tail:
+            triples.append((strip_brackets(head), strip_brackets(relation), strip_brackets(tail)))
+        else:
+            empty = columns[[bool(field) for field in fields].index(False)]
+            problem = f"row {number}: the {empty} is empty"
+            context.report_error(InputError(problem, path=context.path))
+    return triples
+
+
+def _find_columns(file: Any, path: Path) -> tuple[str, ...]:
+    schema = file.schema_arrow
+    columns = next((names for names in _PARQUET_COLUMNS if set(names) <= set(schema.names)), None)
+    if columns is None:
+        expected = " or ".join(", ".join(names) for names in _PARQUET_COLUMNS)
+        found = shorten_text(", ".join(schema.names))
+        raise InputError(f"expected the columns {expected}, found {found}", path=path)
+    for name in columns:
+        check_text_column(schema, name, path)
+    largest = max((group.total_byte_size for group in _list_row_groups(file)), default=0)
+    if largest > _MAX_ROW_GROUP_BYTES:
+        limit = f"{_MAX_ROW_GROUP_BYTES >> 30} GiB"
+        raise InputError(f"a row group is larger than {limit}: write smaller ones", path=path)
+    return columns

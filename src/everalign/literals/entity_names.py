@@ -1,0 +1,285 @@
+"""The names of entities: texts of the attribute that names best, and the readable part of IRIs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.graph import AttributeTriples, IntArray
+from everalign.literals.ngram_index import Starts
+from everalign.literals.parsing import ParsedLiterals, TextTable
+
+MAX_NAMES = 3  # of an entity that are compared
+MAX_NAME_LENGTH = 100  # characters; longer texts describe an entity instead of naming it
+# How much more an attribute that is called label, name or title counts: it outweighs an
+# identifier that twice as many entities have, but not one that hardly tells entities apart.
+NAMING_FACTOR = 2.0
+IRI_NAME_ATTRIBUTE = "name in the IRI"  # not an IRI, so no attribute of a graph has this name
+
+# The last part of rdfs:label, skos:prefLabel, foaf:name, schema:name, dct:title and the like.
+_NAMING_ATTRIBUTE = re.compile(r"(?:.*[#/:])?(?:label|pref_?label|name|title)", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"[QPL]\d+|[A-Z]{0,3}[-:. ]?\d{5,}"  # Q42, tt0111161; but K2 and STS-113 are names
+    r"|[a-z]?[./]?[mg][./][0-9a-z_]+"  # /m/02mjmr, g.11b6
+    r"|(?:urn:)?(?:uuid:)?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}"
+    r"|(?=[0-9a-f]*\d)[0-9a-f]{8,}",  # hashes, also short ones
+    re.IGNORECASE,
+)
+# Long strings without a space that alternate between digits and letters are no names.
+_DIGIT_BESIDE_LETTER = re.compile(r"\d[A-Za-z]|[A-Za-z]\d")
+
+
+class NamedEntities(NamedTuple):
+    """Some entities of a graph and their first names.
+
+    Attributes:
+        entity: The entities that have a name, sorted.
+        name: The row of each name in `texts`.
+        texts: The distinct names.
+    """
+
+    entity: IntArray
+    name: IntArray
+    texts: TextTable
+
+
+class EntityNames(NamedTuple):
+    """The names of all entities of a graph.
+
+    Attributes:
+        start: The names of entity x are at `start[x]` to `start[x + 1]` in `text`.
+        text: The row of each name in `texts`.
+        texts: The texts of the graph.
+    """
+
+    start: Starts
+    text: IntArray
+    texts: TextTable
+
+    @property
+    def first_text(self) -> IntArray:
+        """The row of the first name of each entity in `texts`; −1 where it has none."""
+        has_name = np.diff(self.start) > 0
+        first = np.append(self.text, -1)[self.start[:-1]]
+        return np.where(has_name, first, -1).astype(np.int32)
+
+    @property
+    def first_names(self) -> list[str]:
+        """The normal form of the first name of each entity; empty where it has none."""
+        normalised = self.texts.normalised
+        return [normalised[text] if text >= 0 else "" for text in self.first_text.tolist()]
+
+    def select(self, entities: IntArray) -> NamedEntities:
+        """Select some entities and their first names.
+
+        Args:
+            entities: The entities, sorted.
+
+        Returns:
+            Those that have a name.
+        """
+        text = self.first_text[entities]
+        rows, name = np.unique(text[text >= 0], return_inverse=True)
+        texts = self.texts.select_rows(rows)
+        return NamedEntities(entities[text >= 0], name.astype(np.int32), texts)
+
+
+def find_entity_names(literals: ParsedLiterals, entity_count: int) -> EntityNames:
+    """Find the names of all entities of a graph.
+
+    The names of an entity are its texts in the attribute that names best, of those that it has
+    texts in. An attribute names the better the more entities have it, the fewer of them share a
+    text, and if it is called label, name or title.
+
+    Args:
+        literals: The literals of the graph.
+        entity_count: The number of entities.
+
+    Returns:
+        At most `MAX_NAMES` names per entity, in the order of literal ids.
+
+    Example:
+        >>> rows = np.array([[1, 0, 0]], dtype=np.int32)
+        >>> literals = ParsedLiterals(AttributeTriples(rows, ["label"], ['"Москва"']))
+        >>> names = find_entity_names(literals, 2)
+        >>> names.first_names, names.texts.latin
+        (['', 'москва'], ['moskva'])
+    """
+    texts, text = literals.texts, literals.text_of_triple
+    is_name = np.array(
+        # The last one stands for literals that are no texts, whose row is −1.
+        [*(0 < len(normalised) <= MAX_NAME_LENGTH for normalised in texts.normalised), False],
+        dtype=np.bool_,
+    )
+    triples, text = literals.attribute_triples.triples[is_name[text]], text[is_name[text]]
+    rank = _rank_attributes(triples, literals.attribute_triples.attributes)
+    order = np.lexsort((triples[:, 2], rank[triples[:, 1]], triples[:, 0]))
+    triples, text = triples[order], text[order]
+    # The first triple of an entity has its best attribute, since rank is the second sort key.
+    first = np.searchsorted(triples[:, 0], triples[:, 0])
+    is_best = triples[:, 1] == triples[first, 1]
+    keep = is_best & (np.arange(len(triples)) - first < MAX_NAMES)
+    start = np.searchsorted(triples[keep, 0], np.arange(entity_count + 1))
+    return EntityNames(start, text[keep], texts)
+
+
+def pair_known_names(left: EntityNames, right: EntityNames, links: IntArray) -> IntArray:
+    """List the names of linked entities.
+
+    Args:
+        left: The names of left entities.
+        right: The names of right entities.
+        links: Rows of (left, right) entities known to be the same.
+
+    Returns:
+        Rows of (left text, right text), the first names of both, each left text once.
+    """
+    pairs = np.stack([left.first_text[links[:, 0]], right.first_text[links[:, 1]]], axis=1)
+    pairs = pairs[(pairs >= 0).all(axis=1)]
+    # Each left text once: the translation model assigns a text to one fold.
+    _, first = np.unique(pairs[:, 0], return_index=True)
+    return pairs[np.sort(first)]
+
+
+def _rank_attributes(triples: IntArray, attributes: Sequence[str]) -> NDArray[np.int64]:
+    """The rank of each attribute; 0 names best."""
+    count = np.bincount(triples[:, 1], minlength=len(attributes))
+    entity_count = _count_distinct(triples[:, 1], triples[:, 0], len(attributes))
+    text_count = _count_distinct(triples[:, 1], triples[:, 2], len(attributes))
+    is_naming = [_NAMING_ATTRIBUTE.fullmatch(attribute) is not None for attribute in attributes]
+    # How many entities have it, times the share of texts that are distinct.
+    score = entity_count * text_count / np.maximum(count, 1)
+    score *= np.where(is_naming, NAMING_FACTOR, 1.0)
+    rank = np.empty(len(attributes), dtype=np.int64)
+    rank[np.argsort(-score, kind="stable")] = np.arange(len(attributes))
+    return rank
+
+
+def _count_distinct(group: IntArray, value: IntArray, group_count: int) -> NDArray[np.intp]:
+    """The number of distinct values in each group."""
+    value_count = int(value.max(initial=0)) + 1
+    pairs = np.unique(group.astype(np.int64) * value_count + value)
+    return np.bincount(pairs // value_count, minlength=group_count)
+
+
+def extract_iri_names(entities: Sequence[str]) -> list[str | None]:
+    """Extract the readable name from each IRI.
+
+    Args:
+        entities: IRIs or blank nodes.
+
+    Returns:
+        A name per entity; None for blank nodes, numbers and identifiers.
+
+    Example:
+        >>> dbpedia = "http://dbpedia.org/resource/Saint-%C3%89tienne"
+        >>> extract_iri_names([dbpedia, "http://x.org/#The_Edge"])
+        ['Saint-Étienne', 'The Edge']
+        >>> extract_iri_names(["http://www.wikidata.org/entity/Q42", "_:b0", "17"])
+        [None, None, None]
+    """
+    return [_extract_iri_name(entity) for entity in entities]
+
+
+def add_iri_names(
+    attribute_triples: AttributeTriples, entities: Sequence[str], present: NDArray[np.bool_]
+) -> AttributeTriples:
+    """Add the readable part of IRIs as one more attribute.
+
+    Args:
+        attribute_triples: The attribute triples of a graph.
+        entities: The IRI of each entity.
+        present: Which entities get the attribute, if their IRI has a name.
+
+    Returns:
+        The attribute triples with those of `IRI_NAME_ATTRIBUTE` behind them.
+
+    Example:
+        >>> iris = ["http://x.org/Ada_Lovelace"]
+        >>> named = add_iri_names(AttributeTriples.empty(), iris, np.array([True]))
+        >>> named.attributes, named.literals
+        (['name in the IRI'], ['"Ada Lovelace"'])
+    """
+    named = [
+        (entity, name)
+        for entity, name in enumerate(extract_iri_names(entities))
+        if name and present[entity]
+    ]
+    if not named:
+        return attribute_triples
+    names = {name: i for i, name in enumerate(dict.fromkeys(name for _, name in named))}
+    attribute = len(attribute_triples.attributes)
+    first_literal = len(attribute_triples.literals)
+    rows: IntArray = np.array(
+        # New ids follow the old ones: ids of literals must not shift.
+        [(entity, attribute, first_literal + names[name]) for entity, name in named],
+        dtype=np.int32,
+    )
+    return AttributeTriples(
+        np.concatenate([attribute_triples.triples, rows]),
+        [*attribute_triples.attributes, IRI_NAME_ATTRIBUTE],
+        [*attribute_triples.literals, *map(quote_literal, names)],
+    )
+
+
+def quote_literal(text: str) -> str:
+    r"""Write a text of one line as an N-Triples literal.
+
+    Args:
+        text: A text without line breaks.
+
+    Returns:
+        The text in quotes, with quotes and backslashes escaped.
+
+    Example:
+        >>> print(quote_literal('The "Edge"'))
+        "The \"Edge\""
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _extract_iri_name(entity: str) -> str | None:
+    if entity.startswith("_:"):
+        return None
+    local_name = unquote(_find_local_name(entity.strip("<>")))
+    name = " ".join(local_name.replace("_", " ").split())
+    return name if name and not _is_identifier(name) else None
+
+
+def _find_local_name(iri: str) -> str:
+    """What stands after the last of # and /, or of : in an IRI without them.
+
+    The part after a # may hold slashes (as in AC/DC); those before belong to the path.
+    """
+    before, hash_sign, fragment = iri.partition("#")
+    if hash_sign and fragment:
+        return fragment.rsplit("/", 1)[-1]
+    last_segment = _find_last_segment(before.rstrip("/"))
+    return last_segment if last_segment is not None else before.rstrip("/").rsplit(":", 1)[-1]
+
+
+def _find_last_segment(iri: str) -> str | None:
+    """The last part of a path; the name of a DBpedia resource may have slashes in it."""
+    _, found, name = iri.partition("/resource/")
+    if found:
+        return name
+    _, found, path = iri.partition("://")
+    if found:
+        host, slash, rest = path.partition("/")
+        return rest.rsplit("/", 1)[-1] if slash else host
+    return iri.rsplit("/", 1)[-1] if "/" in iri else None
+
+
+def _is_identifier(name: str) -> bool:
+    if not any(letter.isalpha() for letter in name) or _IDENTIFIER.fullmatch(name):
+        return True
+    # An estimate: short codes such as model numbers are names, and so is what has words.
+    if len(name) < 12 or " " in name:
+        return False
+    return len(_DIGIT_BESIDE_LETTER.findall(name)) > len(name) / 6

@@ -1,0 +1,239 @@
+"""What a method is given, what it has to do, and how it explains itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign._progress import Progress
+from everalign.graph import AttributeTriples, Graph, IntArray
+from everalign.matching import NO_PAIRS, CandidatePairs
+
+StateArrays: TypeAlias = Mapping[str, NDArray[Any]]
+NO_ENTITIES: IntArray = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class AlignmentTask:
+    """Everything that a method may look at: ids, no names of entities.
+
+    Args:
+        left: The left graph as it is now.
+        right: The right graph as it is now.
+        seeds: Trusted links to train on, as rows of (left, right).
+        validation: Trusted links for validation (not used for training).
+        known_left_count: Left entities with an id from here on are new since the method last
+            ran; 0 at the first version.
+        known_right_count: The same for right entities.
+        previous_links: The found links in force, with their scores.
+        rescore_all: Whether an update is to look at everything again, not only at changes.
+        left_attributes: The statements of the left graph with literals.
+        right_attributes: The statements of the right graph with literals.
+        changed_entities: Ids of left and right entities whose facts or trusted links have changed
+            since the method last ran; None if that is not known.
+        removed_entities: Ids of left and right entities without any fact; no candidate pair may
+            have them.
+        removed_triple_count: How many triples were removed since the method last ran.
+        removed_link_count: How many links that were trusted or found then no longer hold because
+            of decisions.
+        rejected: Pairs that people have rejected, as rows of (left, right). None of them may be a
+            candidate, or keep its entities from other pairs.
+    """
+
+    left: Graph
+    right: Graph
+    seeds: IntArray
+    validation: IntArray
+    known_left_count: int = 0
+    known_right_count: int = 0
+    previous_links: CandidatePairs = field(default_factory=CandidatePairs.empty)
+    rescore_all: bool = False
+    left_attributes: AttributeTriples = field(default_factory=AttributeTriples.empty)
+    right_attributes: AttributeTriples = field(default_factory=AttributeTriples.empty)
+    changed_entities: tuple[IntArray, IntArray] | None = None
+    removed_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
+    removed_triple_count: int = 0
+    removed_link_count: int = 0
+    rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
+
+    def unlinked_entities(self) -> tuple[IntArray, IntArray]:
+        """List the entities that exist and have no trusted link.
+
+        Returns:
+            Ids of left and of right entities, ascending.
+        """
+        # Validation links count: they are trusted, although nothing is trained on them.
+        trusted = np.concatenate([self.seeds, self.validation])
+        counts = self.left.entity_count, self.right.entity_count
+        left, right = (
+            _list_other_ids(
+                counts[side], np.concatenate([trusted[:, side], self.removed_entities[side]])
+            )
+            for side in range(2)
+        )
+        return left, right
+
+
+class Method(Protocol):
+    """A way to find links. It is created from its settings and a random seed.
+
+    A new process calls `fit`, or `load` and then `update`; after either `candidates` and `save`.
+    """
+
+    def fit(self, task: AlignmentTask, progress: Progress) -> None:
+        """Learn from the graphs and trusted links.
+
+        Args:
+            task: The graphs and links.
+            progress: To be called now and then.
+        """
+        ...
+
+    def update(self, task: AlignmentTask, progress: Progress) -> None:
+        """Learn from what has changed, starting from what was learned before.
+
+        Args:
+            task: The graphs and links as they are now, and what has changed.
+            progress: To be called now and then.
+        """
+        ...
+
+    def candidates(self, task: AlignmentTask, progress: Progress) -> CandidatePairs:
+        """Find candidate pairs of unlinked entities.
+
+        Args:
+            task: The same task as in the last `fit` or `update`.
+            progress: To be called now and then.
+
+        Returns:
+            At most one pair per entity. Pairs below the threshold become proposals.
+        """
+        ...
+
+    def save(self) -> StateArrays:
+        """Return what was learned.
+
+        Returns:
+            Arrays by name; everything that `load` needs in another process.
+        """
+        ...
+
+    def load(self, arrays: StateArrays) -> None:
+        """Restore what was learned.
+
+        Args:
+            arrays: What `save` returned.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class EvidencePiece:
+    """Two matched neighbours that count as evidence for a pair.
+
+    Args:
+        left_relation: Id of the relation between the left entity and its neighbour.
+        left_inverse: Whether the relation leads from the neighbour to the entity.
+        left_neighbour: Id of the left neighbour.
+        right_relation: Id of the relation between the right entity and its neighbour.
+        right_inverse: Whether the relation leads from the neighbour to the entity.
+        right_neighbour: Id of the right neighbour.
+        confidence: How sure it is that the neighbours match.
+        weight: What the piece adds to the support of the pair.
+        literal: The neighbours are literals and the relations attributes, with ids of
+            `left_attributes` and `right_attributes` of the task.
+    """
+
+    left_relation: int
+    left_inverse: bool
+    left_neighbour: int
+    right_relation: int
+    right_inverse: bool
+    right_neighbour: int
+    confidence: float
+    weight: float
+    literal: bool = False
+
+
+@dataclass(frozen=True)
+class CandidateEvidence:
+    """A candidate pair and the evidence for it.
+
+    Args:
+        left: Id of the left entity.
+        right: Id of the right entity.
+        confidence: The score of the pair.
+        support: Sum of the weights of all evidence, also of pieces too light to be listed.
+        pieces: The evidence.
+    """
+
+    left: int
+    right: int
+    confidence: float
+    support: float
+    pieces: tuple[EvidencePiece, ...]
+
+
+@dataclass(frozen=True)
+class RelationMatch:
+    """How far a left and a right relation mean the same.
+
+    Args:
+        left: Id of the left relation.
+        right: Id of the right relation.
+        inverse: Whether the right relation is read from tail to head.
+        left_in_right: Estimated share of the left relation's triples that the right one has too.
+        right_in_left: The same the other way round.
+        support: Number of triples that the estimate rests on.
+        attributes: The two are attributes, with ids of the attributes of the task.
+    """
+
+    left: int
+    right: int
+    inverse: bool
+    left_in_right: float
+    right_in_left: float
+    support: float
+    attributes: bool = False
+
+
+# Checked at run time: whether a method can explain its links decides what a command may do.
+@runtime_checkable
+class ExplainableMethod(Protocol):
+    """A method that can explain its links, after `fit` or `load`."""
+
+    def explain(
+        self, task: AlignmentTask, left: int | None, right: int | None
+    ) -> list[CandidateEvidence]:
+        """List the candidate pairs of a left or a right entity.
+
+        Args:
+            task: The graphs and links as they are now.
+            left: Id of a left entity, or None.
+            right: Id of a right entity, or None; exactly one of the two is given.
+
+        Returns:
+            Candidate pairs, best first.
+        """
+        ...
+
+    def relations(self, task: AlignmentTask) -> list[RelationMatch]:
+        """List the relations that correspond.
+
+        Args:
+            task: The graphs and links as they are now.
+
+        Returns:
+            Pairs of relations, best first.
+        """
+        ...
+
+
+def _list_other_ids(count: int, excluded: IntArray) -> IntArray:
+    keep = np.ones(count, dtype=bool)
+    keep[excluded] = False
+    return np.flatnonzero(keep).astype(np.int32)

@@ -1,0 +1,227 @@
+"""A graph as adjacency lists in both directions, with the functionality of its edges.
+
+A relation r read forwards is the directed relation 2r, read backwards 2r + 1: the inverse of d is
+d ^ 1, also after relations have been added. An edge (x, d, y) says that d leads from x to y; every
+triple makes two.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign._numba import jit_cached
+from everalign.graph import AttributeTriples, Graph, IntArray
+from everalign.methods.evidence.config import EvidenceParameters
+
+FloatArray = NDArray[np.float32]
+OffsetArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+class Adjacency(NamedTuple):
+    """The edges of all nodes, in compressed sparse row layout.
+
+    Literals are nodes after the last entity, attributes are relations after the last relation. So
+    the edges of an entity to its literals come last, in both orders.
+
+    Attributes:
+        start: The edges of node x are those from `start[x]` to `start[x + 1]`.
+        relation: Directed relation of each edge; the edges of a node are sorted by relation, then
+            by neighbour. Edges of one node with one relation are a group.
+        neighbour: Node that the edge leads to.
+        group_end: Index after the last edge of the group of an edge.
+        functionality: How well the node and the relation determine the neighbour: 1 where there
+            is only one possibility, near 0 where there are many.
+        inverse_functionality: How well the neighbour and the inverse relation determine the node.
+        sorted_relation: The relations once more, with the edges of a node sorted by neighbour,
+            then by relation.
+        sorted_neighbour: The neighbours in that order.
+        sorted_inverse_functionality: The inverse functionalities in that order.
+        relation_idf: How rare it is that an entity has a directed relation at all.
+        degree_discount: What support for an entity counts when candidates are searched.
+        literal_start: The edges of entity x to literals are those from `literal_start[x]` on.
+    """
+
+    start: OffsetArray
+    relation: IntArray
+    neighbour: IntArray
+    group_end: OffsetArray
+    functionality: FloatArray
+    inverse_functionality: FloatArray
+    sorted_relation: IntArray
+    sorted_neighbour: IntArray
+    sorted_inverse_functionality: FloatArray
+    relation_idf: FloatArray
+    degree_discount: FloatArray
+    literal_start: OffsetArray
+
+    @property
+    def entity_count(self) -> int:
+        """Number of entities."""
+        return len(self.literal_start)
+
+    @property
+    def node_count(self) -> int:
+        """Number of entities and literals."""
+        return len(self.start) - 1
+
+
+def build_adjacency(
+    graph: Graph, config: EvidenceParameters, attributes: AttributeTriples | None = None
+) -> Adjacency:
+    """Build the adjacency lists of a graph.
+
+    Args:
+        graph: The graph.
+        config: Gives the constants of functionality and discount.
+        attributes: Attribute triples of its entities, to be added as edges to literals.
+
+    Returns:
+        The adjacency lists.
+
+    Example:
+        >>> graph = Graph.from_triples([(0, 0, 2), (1, 0, 2)])
+        >>> adjacency = build_adjacency(graph, EvidenceParameters())
+        >>> adjacency.start.tolist(), adjacency.relation.tolist(), adjacency.neighbour.tolist()
+        ([0, 1, 2, 4], [0, 0, 1, 1], [2, 2, 0, 1])
+    """
+    entity_count, relation_count = graph.entity_count, graph.relation_count
+    if attributes is not None:
+        graph = _add_literals(graph, attributes)
+    head, relation, tail = graph.triples.T
+    node = np.concatenate([head, tail])
+    neighbour = np.concatenate([tail, head])
+    directed = np.concatenate([2 * relation, 2 * relation + 1])
+    # The last key is the first one to sort by: node, then relation, then neighbour.
+    order = np.lexsort((neighbour, directed, node))
+    node, neighbour, directed = node[order], neighbour[order], directed[order]
+    start = np.zeros(graph.entity_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(node, minlength=graph.entity_count), out=start[1:])
+    is_first = _mark_group_starts(node, directed)
+    group_end = _find_group_ends(is_first)
+    functionality = _compute_functionality(
+        directed, is_first, group_end, 2 * graph.relation_count, config
+    )
+    # Sorted by (y, d⁻¹, x), the edges (x, d, y) are in the order of their inverses (y, d⁻¹, x).
+    inverse_functionality = np.empty_like(functionality)
+    inverse_functionality[np.lexsort((node, directed ^ 1, neighbour))] = functionality
+    # The second order serves binary searches for the edges between two nodes.
+    by_neighbour = np.lexsort((directed, neighbour, node))
+    literal_edges = np.bincount(node[directed >= 2 * relation_count], minlength=graph.entity_count)
+    # Attributes and literals have the highest ids, so that their edges are last in both orders.
+    literal_start = (start[1:] - literal_edges)[:entity_count]
+    # Literals do not count: many labels must not cost an entity its place among candidates.
+    degree = np.maximum(literal_start - start[:entity_count], 1.0)
+    return Adjacency(
+        start,
+        directed,
+        neighbour,
+        group_end,
+        functionality,
+        inverse_functionality,
+        directed[by_neighbour],
+        neighbour[by_neighbour],
+        inverse_functionality[by_neighbour],
+        _compute_idf(directed[is_first], entity_count, 2 * graph.relation_count),
+        (degree**-config.degree_discount).astype(np.float32),
+        literal_start,
+    )
+
+
+def _add_literals(graph: Graph, attributes: AttributeTriples) -> Graph:
+    shift = np.array([0, graph.relation_count, graph.entity_count], dtype=np.int32)
+    return Graph(
+        np.concatenate([graph.triples, attributes.triples + shift]),
+        graph.entity_count + len(attributes.literals),
+        graph.relation_count + len(attributes.attributes),
+    )
+
+
+def _mark_group_starts(node: IntArray, directed: IntArray) -> BoolArray:
+    """Mark the edges whose node or relation differs from that of the edge before."""
+    is_first = np.ones(len(node), dtype=bool)
+    is_first[1:] = (node[1:] != node[:-1]) | (directed[1:] != directed[:-1])
+    return is_first
+
+
+def _find_group_ends(is_first: BoolArray) -> OffsetArray:
+    starts = np.flatnonzero(is_first)
+    # Cut to length, since without any edge there is no group to end.
+    ends = np.append(starts[1:], len(is_first))[: len(starts)]
+    return np.repeat(ends, ends - starts)
+
+
+def _compute_functionality(
+    directed: IntArray,
+    is_first: BoolArray,
+    group_end: OffsetArray,
+    relation_count: int,
+    config: EvidenceParameters,
+) -> FloatArray:
+    """Mix the functionality of the relation as a whole with 1 / size of the group of the edge."""
+    groups = np.bincount(directed[is_first], minlength=relation_count)
+    edges = np.bincount(directed, minlength=relation_count)
+    relation_functionality = groups / np.maximum(edges, 1)
+    size = np.diff(np.append(0, group_end[is_first]))
+    size = np.repeat(size, size)
+    local = config.local_functionality_weight
+    mixed = (1 - local) * relation_functionality[directed] + local / size
+    # Functionality 0 is skipped by the candidate search: it bounds the cost of a hub.
+    mixed[size > config.max_fact_degree] = 0
+    return mixed.astype(np.float32)
+
+
+def _compute_idf(
+    relation_of_group: IntArray, entity_count: int, relation_count: int
+) -> FloatArray:
+    # The 1 keeps the idf of a relation that no entity has finite.
+    having = np.bincount(relation_of_group, minlength=relation_count)
+    return np.log((1 + entity_count) / (1 + having)).astype(np.float32)
+
+
+@jit_cached()
+def find_first(sorted_values: IntArray, first: int, end: int, value: int) -> int:
+    """Find the first index in a sorted range whose value is not less than a given one.
+
+    Args:
+        sorted_values: Values, ascending from `first` to `end`.
+        first: First index of the range.
+        end: Index after the last one of the range.
+        value: The value to search for.
+
+    Returns:
+        The index; `end` if all values of the range are less.
+    """
+    while first < end:
+        middle = (first + end) >> 1
+        if sorted_values[middle] < value:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+@jit_cached()
+def has_edge(adjacency: Adjacency, node: int, relation: int, neighbour: int) -> bool:
+    """Tell whether a directed relation leads from a node to a neighbour.
+
+    Args:
+        adjacency: The graph.
+        node: Node that the edge starts from.
+        relation: Directed relation.
+        neighbour: Node that the edge leads to.
+
+    Returns:
+        Whether there is such an edge.
+    """
+    end = adjacency.start[node + 1]
+    edge = find_first(adjacency.sorted_neighbour, adjacency.start[node], end, neighbour)
+    # Several relations may join the two: they follow each other in this order.
+    while edge < end and adjacency.sorted_neighbour[edge] == neighbour:
+        if adjacency.sorted_relation[edge] == relation:
+            return True
+        edge += 1
+    return False

@@ -1,0 +1,513 @@
+"""The classifier: gradient-boosted trees that turn the features of a candidate into a probability.
+
+It is trained on the candidates of entities whose counterpart is known. These candidates themselves
+are scored by models that were not trained on them (cross-fitting).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign._parallel import map_chunks, map_parallel
+from everalign.graph import IntArray
+from everalign.methods.evidence.adjacency import BoolArray, FloatArray
+from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
+from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.features import (
+    LITERAL_FEATURES,
+    PROBABILITY_FEATURES,
+    ComparedCandidates,
+)
+from everalign.methods.evidence.propagation import NO_MATCH
+
+CHUNK_SIZE = 20_000  # rows of one parallel prediction
+NO_FOLD = -1
+# One thread per model, since several are trained in parallel; the same trees in every run.
+LIGHTGBM_PARAMETERS = {
+    "objective": "binary",
+    "force_row_wise": True,
+    "deterministic": True,
+    "num_threads": 1,
+    "verbosity": -1,
+}
+
+
+@dataclass(frozen=True)
+class TrainingLabels:
+    """Training pairs: pairs of which the right counterpart is known but not used as evidence.
+
+    Attributes:
+        left_counterpart: Right counterpart of each left entity, NO_MATCH if not known.
+        right_counterpart: Left counterpart of each right entity.
+        left_fold: Fold of each left entity, NO_FOLD if its counterpart is not known.
+        right_fold: Fold of each right entity.
+    """
+
+    left_counterpart: IntArray
+    right_counterpart: IntArray
+    left_fold: IntArray
+    right_fold: IntArray
+
+    @staticmethod
+    def from_pairs(pairs: IntArray, sizes: tuple[int, int], fold_count: int) -> TrainingLabels:
+        """Build labels from pairs, which go to the folds in turn.
+
+        Args:
+            pairs: Rows of (left, right).
+            sizes: Number of left and right entities.
+            fold_count: Number of folds.
+
+        Returns:
+            The labels of all entities.
+        """
+        left_counterpart, right_counterpart, left_fold, right_fold = (
+            np.full(size, NO_MATCH, dtype=np.int32) for size in (*sizes, *sizes)
+        )
+        left_counterpart[pairs[:, 0]] = pairs[:, 1]
+        right_counterpart[pairs[:, 1]] = pairs[:, 0]
+        # Both entities of a pair are in one fold: its candidates are left out together.
+        left_fold[pairs[:, 0]] = right_fold[pairs[:, 1]] = np.arange(len(pairs)) % fold_count
+        return TrainingLabels(left_counterpart, right_counterpart, left_fold, right_fold)
+
+    def find_folds(self, table: CandidateTable) -> NDArray[np.int64]:
+        """Find the fold of each candidate.
+
+        Args:
+            table: The candidates.
+
+        Returns:
+            The fold of its left entity, or else of its right one; NO_FOLD if neither is labelled.
+        """
+        left, right = self.left_fold[table.left], self.right_fold[table.right]
+        return np.where(left != NO_FOLD, left, right).astype(np.int64)
+
+    def mark_correct(self, table: CandidateTable) -> BoolArray:
+        """Mark the candidates that are training pairs.
+
+        Args:
+            table: The candidates.
+
+        Returns:
+            A mask over the rows.
+        """
+        correct: BoolArray = self.left_counterpart[table.left] == table.right
+        return correct
+
+    def mark_labelled(self, table: CandidateTable) -> tuple[BoolArray, BoolArray]:
+        """Mark the candidates whose left, and whose right entity is labelled.
+
+        Args:
+            table: The candidates.
+
+        Returns:
+            A mask for left entities and one for right entities.
+        """
+        left: BoolArray = self.left_counterpart[table.left] != NO_MATCH
+        right: BoolArray = self.right_counterpart[table.right] != NO_MATCH
+        return left, right
+
+    def can_train(self, table: CandidateTable) -> bool:
+        """Tell whether a model can be trained without each of the folds.
+
+        Args:
+            table: The candidates.
+
+        Returns:
+            Whether there are several folds, and outside each one correct and wrong candidates.
+        """
+        fold, correct = self.find_folds(table), self.mark_correct(table)
+        fold_count = int(self.left_fold.max(initial=NO_FOLD)) + 1
+        labels = [
+            correct[(fold != NO_FOLD) & (fold != left_out)] for left_out in range(fold_count)
+        ]
+        return fold_count > 1 and all(rows.any() and not rows.all() for rows in labels)
+
+    def weigh_rows(self, table: CandidateTable) -> FloatArray:
+        """Weigh each candidate by the share of its two entities that are labelled.
+
+        Args:
+            table: The candidates.
+
+        Returns:
+            1, 0.5 or 0 for each row.
+        """
+        # A correct pair is met from both of its entities at once, a wrong one from either: without
+        # this weight wrong pairs would count twice, and all confidences would be too low.
+        left, right = self.mark_labelled(table)
+        return (left.astype(np.float32) + right) / np.float32(2)
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows of features to train a model on.
+
+    Attributes:
+        features: A row for each candidate.
+        label: What the model is to predict.
+        weight: How much each row counts.
+        fold: Rows that are left out together in cross-fitting.
+    """
+
+    features: FloatArray
+    label: BoolArray
+    weight: FloatArray
+    fold: NDArray[np.int64]
+
+    def select_rows(self, rows: BoolArray) -> TrainingRows:
+        """Select some rows.
+
+        Args:
+            rows: Which rows to keep.
+
+        Returns:
+            These rows.
+        """
+        return TrainingRows(
+            self.features[rows], self.label[rows], self.weight[rows], self.fold[rows]
+        )
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """Size of a model, and the number of folds for cross-fitting (0: none)."""
+
+    tree_count: int
+    leaf_count: int
+    fold_count: int
+
+
+class CrossFittedModel:
+    """A LightGBM model trained on all rows, and for each fold one trained without it."""
+
+    def __init__(self, texts: list[bytes]) -> None:
+        """Load models from LightGBM's text format.
+
+        Args:
+            texts: The model for all rows first; those of the folds are needed in training only.
+        """
+        import lightgbm
+
+        self.text = texts[0]
+        self._models = [lightgbm.Booster(model_str=text.decode()) for text in texts]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features that it was trained on, in order."""
+        return tuple(self._models[0].feature_name())
+
+    def predict(self, rows: FloatArray, fold: NDArray[np.int64]) -> FloatArray:
+        """Predict the probability of each row.
+
+        Args:
+            rows: Rows of features, with the columns `feature_names`.
+            fold: Fold of the rows that it was trained on, NO_FOLD for others.
+
+        Returns:
+            A probability for each row.
+        """
+        out = np.empty(len(rows), dtype=np.float32)
+        # Model 0 was trained on all rows and serves NO_FOLD, which is -1; fold n has model n + 1.
+        for left_out in range(NO_FOLD, len(self._models) - 1):
+            chosen = np.flatnonzero(fold == left_out)
+            out[chosen] = self._predict_with(left_out + 1, rows[chosen])
+        return out
+
+    def _predict_with(self, number: int, rows: FloatArray) -> FloatArray:
+        model = self._models[number]
+
+        def predict_chunk(first: int, end: int) -> FloatArray:
+            return np.asarray(model.predict(rows[first:end], num_threads=1), dtype=np.float32)
+
+        chunks = map_chunks(predict_chunk, len(rows), CHUNK_SIZE)
+        # The empty array gives the type where there are no rows.
+        return np.concatenate([np.empty(0, np.float32), *chunks])
+
+
+@dataclass(frozen=True)
+class PairClassifier:
+    """One model for pairs whose literals can be compared, another for all other pairs.
+
+    The second one scores pairs as if no entity had literals.
+
+    Attributes:
+        feature_names: Columns of the rows that it scores. Each model sees some of them.
+        neighbour_model: Sees no literals.
+        literal_model: None if there are no literals, or too few to train on.
+    """
+
+    feature_names: tuple[str, ...]
+    neighbour_model: CrossFittedModel
+    literal_model: CrossFittedModel | None
+
+    @staticmethod
+    def train(
+        rows: TrainingRows,
+        feature_names: tuple[str, ...],
+        size: ModelSize,
+        config: EvidenceParameters,
+        seed: int,
+        *,
+        self_trained: bool = False,
+    ) -> PairClassifier:
+        """Train the models.
+
+        Args:
+            rows: Rows to train on.
+            feature_names: Names of their columns.
+            size: Size of the models.
+            config: Gives the numbers of pairs that suffice, and parameters of LightGBM.
+            seed: Random seed.
+            self_trained: Whether the rows were chosen by match probability: then no model sees
+                features that show match probabilities.
+
+        Returns:
+            The classifier.
+        """
+        # Features are hidden in one way only: their columns are left out of the training rows.
+        hidden = PROBABILITY_FEATURES if self_trained else frozenset()
+        # Two models, since the trees of a single one split by neighbours first and made too little
+        # of literals (docs/decisions/0015-literal-evidence.md).
+        neighbour_hidden = hidden | LITERAL_FEATURES
+        neighbour_rows, literal_rows = rows, None
+        comparable = _mark_comparable(rows.features, feature_names)
+        if comparable.any() and _suffice(rows.select_rows(comparable), size, config):
+            literal_rows, others = rows.select_rows(comparable), rows.select_rows(~comparable)
+            if np.bincount(others.label, minlength=2).min() >= config.min_unnamed_training_pairs:
+                neighbour_rows = others
+            else:
+                # Literals have decided what is known of the competitors of these pairs. A model
+                # trained on that would expect as much for pairs without literals.
+                neighbour_hidden |= PROBABILITY_FEATURES
+        jobs = [(neighbour_rows, neighbour_hidden)]
+        jobs += [(literal_rows, hidden)] if literal_rows is not None else []
+        neighbour_model, *literal_models = _train_models(jobs, feature_names, size, config, seed)
+        return PairClassifier(
+            feature_names, neighbour_model, literal_models[0] if literal_models else None
+        )
+
+    @staticmethod
+    def from_texts(
+        feature_names: tuple[str, ...], neighbour_text: bytes, literal_text: bytes
+    ) -> PairClassifier:
+        """Restore a classifier from the texts of its models.
+
+        Args:
+            feature_names: Columns of the rows that it scores.
+            neighbour_text: The model that sees no literals, in LightGBM's text format.
+            literal_text: The model for pairs with literals; empty if there is none.
+
+        Returns:
+            The classifier, without the models of folds.
+        """
+        return PairClassifier(
+            feature_names,
+            CrossFittedModel([neighbour_text]),
+            CrossFittedModel([literal_text]) if literal_text else None,
+        )
+
+    def predict(self, rows: FloatArray, fold: NDArray[np.int64] | None = None) -> FloatArray:
+        """Predict the probability of each row.
+
+        Args:
+            rows: Rows of features, with the columns `feature_names`.
+            fold: Fold of the rows that it was trained on, NO_FOLD for others; without it, it was
+                trained on none of them.
+
+        Returns:
+            A probability for each row.
+        """
+        folds = np.full(len(rows), NO_FOLD) if fold is None else fold
+        if self.literal_model is None:
+            return self._predict_with(self.neighbour_model, rows, folds)
+        out = np.empty(len(rows), dtype=np.float32)
+        comparable = _mark_comparable(rows, self.feature_names)
+        for model, chosen in (
+            (self.neighbour_model, np.flatnonzero(~comparable)),
+            (self.literal_model, np.flatnonzero(comparable)),
+        ):
+            out[chosen] = self._predict_with(model, rows[chosen], folds[chosen])
+        return out
+
+    def _predict_with(
+        self, model: CrossFittedModel, rows: FloatArray, fold: NDArray[np.int64]
+    ) -> FloatArray:
+        return model.predict(_take_columns(rows, self.feature_names, model.feature_names), fold)
+
+
+@dataclass(frozen=True)
+class TrainedModels:
+    """What was learned from the training pairs.
+
+    Attributes:
+        classifier: Predicts whether a candidate is correct, given that there is a counterpart.
+        dangling_classifier: Predicts whether an entity is dangling from its best candidate, if
+            half of all entities were.
+        no_candidate_dangling: The same probability for an entity without any candidate.
+        held_out_probabilities: Match probabilities while the held-out links were no evidence.
+    """
+
+    classifier: PairClassifier
+    dangling_classifier: PairClassifier
+    no_candidate_dangling: float
+    held_out_probabilities: MatchProbabilities
+
+
+def train_classifier(
+    compared: ComparedCandidates, labels: TrainingLabels, seed: int
+) -> PairClassifier:
+    """Train the classifier on the candidates of labelled entities.
+
+    Args:
+        compared: All candidates.
+        labels: The training pairs.
+        seed: Random seed.
+
+    Returns:
+        The classifier.
+    """
+    fold, config = labels.find_folds(compared.table), compared.graphs.config
+    rows = np.flatnonzero(fold != NO_FOLD)
+    training_rows = TrainingRows(
+        compared.compute_features(rows),
+        labels.mark_correct(compared.table)[rows],
+        labels.weigh_rows(compared.table)[rows],
+        fold[rows],
+    )
+    return PairClassifier.train(
+        training_rows,
+        compared.feature_names,
+        ModelSize(config.tree_count, config.leaf_count, config.fold_count),
+        config,
+        seed,
+        self_trained=compared.graphs.self_trained,
+    )
+
+
+def classify_all(
+    compared: ComparedCandidates, classifier: PairClassifier, labels: TrainingLabels | None = None
+) -> MatchProbabilities:
+    """Compute the match probabilities of all candidates.
+
+    Args:
+        compared: The candidates.
+        classifier: The classifier.
+        labels: What it was trained on, if these candidates are among it.
+
+    Returns:
+        The match probabilities; each by a model that was not trained on that candidate.
+    """
+    rows = np.arange(len(compared.previous))
+    return MatchProbabilities(compared.table, _classify(compared, classifier, labels, rows))
+
+
+def classify_refreshed(
+    compared: ComparedCandidates, classifier: PairClassifier, labels: TrainingLabels | None = None
+) -> MatchProbabilities:
+    """Compute the match probabilities of the candidates that were compared again.
+
+    Args:
+        compared: The candidates.
+        classifier: The classifier of the round before.
+        labels: What it was trained on, if these candidates are among it.
+
+    Returns:
+        The match probabilities of all candidates; those not compared again keep theirs.
+    """
+    probability = compared.previous.copy()
+    rows = compared.refreshed
+    probability[rows] = _classify(compared, classifier, labels, rows)
+    return MatchProbabilities(compared.table, probability)
+
+
+def _classify(
+    compared: ComparedCandidates,
+    classifier: PairClassifier,
+    labels: TrainingLabels | None,
+    rows: NDArray[np.int64],
+) -> FloatArray:
+    fold = None if labels is None else labels.find_folds(compared.table)[rows]
+    return classifier.predict(compared.compute_features(rows), fold)
+
+
+def _take_columns(rows: FloatArray, names: tuple[str, ...], wanted: tuple[str, ...]) -> FloatArray:
+    if wanted == names:
+        return rows
+    return np.take(rows, [names.index(name) for name in wanted], axis=1)
+
+
+def _mark_comparable(rows: FloatArray, names: tuple[str, ...]) -> BoolArray:
+    """Mark the rows with any feature of literals that is not missing."""
+    # Missing values, not zeros, say that no attributes correspond or that a name is missing.
+    columns = np.flatnonzero([name in LITERAL_FEATURES for name in names])
+    return np.asarray((~np.isnan(rows[:, columns])).any(axis=1), dtype=np.bool_)
+
+
+def _suffice(rows: TrainingRows, size: ModelSize, config: EvidenceParameters) -> bool:
+    """Whether there are enough correct and wrong pairs without each of the folds."""
+    for left_out in range(size.fold_count) if size.fold_count else (NO_FOLD,):
+        label = rows.label[rows.fold != left_out]
+        # Each model of a fold is trained on what is left without the fold, so that must suffice.
+        least = config.min_literal_training_pairs
+        if not least <= np.count_nonzero(label) <= len(label) - least:
+            return False
+    return True
+
+
+def _train_models(
+    jobs: list[tuple[TrainingRows, frozenset[str]]],
+    names: tuple[str, ...],
+    size: ModelSize,
+    config: EvidenceParameters,
+    seed: int,
+) -> list[CrossFittedModel]:
+    """Train a model for each job: rows, and the names of features to be hidden."""
+    prepared = []
+    for rows, hidden in jobs:
+        seen = tuple(name for name in names if name not in hidden)
+        features = _take_columns(rows.features, names, seen)
+        prepared.append((TrainingRows(features, rows.label, rows.weight, rows.fold), seen))
+    count = size.fold_count + 1
+    # The models of all jobs and folds are trained in parallel, the one for all rows first.
+    texts = map_parallel(
+        lambda n: _train_model(*prepared[n // count], n % count - 1, size, config, seed),
+        len(prepared) * count,
+    )
+    return [
+        CrossFittedModel(texts[first : first + count]) for first in range(0, len(texts), count)
+    ]
+
+
+def _train_model(
+    rows: TrainingRows,
+    names: tuple[str, ...],
+    left_out: int,
+    size: ModelSize,
+    config: EvidenceParameters,
+    seed: int,
+) -> bytes:
+    import lightgbm
+
+    chosen = np.flatnonzero(rows.fold != left_out) if left_out != NO_FOLD else slice(None)
+    data = lightgbm.Dataset(
+        rows.features[chosen],
+        rows.label[chosen].astype(np.float32),
+        weight=rows.weight[chosen],
+        feature_name=list(names),
+        params={"verbosity": -1, "num_threads": 1},
+    )
+    # With few correct pairs, LightGBM's default would not let a leaf hold them alone.
+    max_rows = np.count_nonzero(rows.label[chosen]) // config.positives_per_leaf_row
+    parameters = {
+        **LIGHTGBM_PARAMETERS,
+        "learning_rate": config.learning_rate,
+        "num_leaves": size.leaf_count,
+        "min_child_samples": max(1, min(config.max_leaf_rows, max_rows)),
+        "seed": seed,
+    }
+    model = lightgbm.train(parameters, data, num_boost_round=size.tree_count)
+    # Text, since that is what the saved state keeps.
+    text: str = model.model_to_string()
+    return text.encode()

@@ -1,0 +1,185 @@
+"""Settings of the evidence method, and its internal constants. The defaults fit every dataset."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from everalign.errors import ConfigError
+from everalign.literals import LiteralSettings
+
+
+@dataclass(frozen=True)
+class EvidenceSettings:
+    """Settings that a user may change.
+
+    Attributes:
+        max_candidates: Candidates kept for each entity; more cost time and find little.
+        min_match_probability: Match probability from which a pair is evidence for its neighbours.
+        max_propagation_rounds: Limit for propagation without the classifier, which ends earlier
+            when it finds no more matches.
+        held_out_share: Share of the trusted links that is held out to train the classifier where
+            there are too few validation links.
+        retrain_growth: Share of facts added or removed from which an update trains again.
+        translations: File of translated texts: left text, tab, right text.
+        left_vectors: File of word vectors of the left language in fastText's text format.
+        right_vectors: The same of the right language, in the same vector space.
+
+    Raises:
+        ConfigError: If a value is out of range.
+    """
+
+    # Measured with 3, 4 and 6: F1 of 0.837, 0.845 and 0.852 on validation links, a mean of four
+    # runs on ZH-EN and FR-EN (docs/decisions/0009-evidence.md, also for the figures below).
+    max_candidates: int = 6
+    min_match_probability: float = 0.1
+    max_propagation_rounds: int = 80
+    # Trades evidence for training pairs: a held-out link is no anchor during training.
+    held_out_share: float = 0.33
+    # Trades accuracy for time: below it the models stay as they are, and updates are cheap.
+    retrain_growth: float = 0.1
+    translations: str = ""
+    left_vectors: str = ""
+    right_vectors: str = ""
+
+    def __post_init__(self) -> None:
+        if self.max_candidates < 1:
+            raise ConfigError("evidence: 'max_candidates' must be at least 1")
+        for name in ("min_match_probability", "held_out_share", "retrain_growth"):
+            if getattr(self, name) > 1:
+                raise ConfigError(f"evidence: {name!r} must be between 0 and 1")
+        _ = self.literals  # LiteralSettings checks its own values
+
+    @property
+    def literals(self) -> LiteralSettings:
+        """The settings for the comparison of literals."""
+        return LiteralSettings(
+            translations=self.translations,
+            left_vectors=self.left_vectors,
+            right_vectors=self.right_vectors,
+        )
+
+
+@dataclass(frozen=True)
+class EvidenceParameters(EvidenceSettings):
+    """The user settings together with the internal constants of the method.
+
+    Configuration files cannot set the constants. Each has its reason in a comment above it.
+    """
+
+    # --- Functionality and relation alignment
+    # Share of an edge's functionality that counts this very fact, not the whole relation.
+    local_functionality_weight: float = 0.3
+    # A fact that more entities share tells nothing and would cost as much as all the others.
+    max_fact_degree: int = 500
+    # P(r ⊆ r') of two relations before any of their triples could be compared.
+    inclusion_prior: float = 0.1
+    # Number of triples that weigh as much as the prior.
+    inclusion_prior_strength: float = 2.0
+
+    # --- Candidate search
+    # Lighter pieces of evidence bring no candidates: they are many and change no ranking.
+    min_evidence_weight: float = 0.005
+    # Support counts degree^-discount: entities with many edges gather support by chance. Measured:
+    # the share of held-out links among the six best candidates rose from 0.852 to 0.865.
+    degree_discount: float = 0.2
+    # A candidate that the search finds no more is dropped below this match probability.
+    forget_probability: float = 0.01
+
+    # --- Comparison of neighbourhoods
+    # Match probability from which two neighbours make a shared fact.
+    min_shared_fact_probability: float = 0.3
+    # Shared facts that are intersected to count the entities having all; more change little.
+    max_joint_facts: int = 8
+    # Entities that are tried one by one for that; with more, the rarest fact stands for all.
+    max_joint_degree: int = 1000
+
+    # --- Rounds
+    # Factor by which a round must raise the sum of probabilities for another one to follow.
+    min_propagation_growth: float = 1.02
+    # Rounds with the classifier in a fit; it is retrained in the 1st, 2nd, 4th and 8th.
+    classifier_rounds: int = 8
+    # The same in an update that trains again: it starts close to the result.
+    retraining_rounds: int = 2
+    # Rounds after the held-out links have become evidence as well.
+    final_rounds: int = 3
+    # Match probability from which the names of a pair train the translation model.
+    min_name_training_probability: float = 0.5
+
+    # --- Training pairs
+    # With fewer, holding out costs more evidence than training gains.
+    min_held_out_links: int = 60
+    # From here on the held-out links are the only training pairs.
+    sufficient_held_out_links: int = 500
+    # Below that many, pairs from this probability on are training pairs as well.
+    min_self_training_probability: float = 0.9
+    # With literals and fewer pairs than this, names alone are the better guide.
+    min_self_training_pairs: int = 20
+    # With literals nearly all pairs can be sure; more would only take longer.
+    max_self_training_pairs: int = 3000
+
+    # --- Classifier
+    # Trees of the classifier.
+    tree_count: int = 100
+    # Leaves of one of its trees.
+    leaf_count: int = 15
+    # Parts of the training pairs; none is scored by a model that was trained on it.
+    fold_count: int = 2
+    # Of gradient boosting; LightGBM's default.
+    learning_rate: float = 0.1
+    # Minimum number of rows in a leaf (LightGBM's default) …
+    max_leaf_rows: int = 20
+    # … but not more than the number of correct pairs divided by this.
+    positives_per_leaf_row: int = 5
+    # Correct, and as many wrong, pairs outside each fold to train on literals.
+    min_literal_training_pairs: int = 10
+    # Correct, and as many wrong, pairs without literals to train on these alone.
+    min_unnamed_training_pairs: int = 500
+
+    # --- Dangling entities
+    # Trees of the classifier of dangling entities: it has fewer rows to learn from.
+    dangling_tree_count: int = 60
+    # Leaves of one of its trees.
+    dangling_leaf_count: int = 8
+    # Steps of expectation maximisation; it converges long before.
+    max_em_steps: int = 50
+    # Weight of one half against the estimated share, which overshoots on sparse entities. Measured
+    # on generated graphs: shares came out at 0.02 to 0.06 where 0.11 to 0.16 were right.
+    share_shrinkage: float = 0.1
+    # Lower limit of the share in each step: a share of 0 could never grow again …
+    min_matched_share: float = 0.02
+    # … and one of 1 never fall.
+    max_matched_share: float = 0.98
+
+    # --- Confidence
+    # Confidence per match probability where no known link could be used to calibrate it.
+    untrained_factor: float = 0.5
+    # A pair below this is no link, however few links there are to find.
+    min_link_confidence: float = 0.1
+    # A pair below this is not even proposed.
+    min_proposal_confidence: float = 0.01
+
+    # --- Updates
+    # Change of a match probability from which the neighbours are compared again.
+    min_probability_change: float = 0.1
+    # Rounds in which a change spreads to neighbours.
+    spreading_rounds: int = 3
+    # Further rounds for falling probabilities: nothing may outlive what it rested on.
+    retraction_rounds: int = 20
+    # Neighbours less determined by an entity are not affected by its change.
+    min_neighbour_functionality: float = 0.02
+
+    @staticmethod
+    def from_settings(settings: EvidenceSettings) -> EvidenceParameters:
+        """Complete the user settings by the default constants.
+
+        Args:
+            settings: The user settings.
+
+        Returns:
+            Settings and constants.
+
+        Example:
+            >>> EvidenceParameters.from_settings(EvidenceSettings(max_candidates=3)).max_candidates
+            3
+        """
+        return EvidenceParameters(**asdict(settings))

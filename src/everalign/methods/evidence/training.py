@@ -1,0 +1,206 @@
+"""Training: which links are held out, the rounds of propagation with the classifier, the result.
+
+Some trusted links are held out at first: they are no anchors, so that they look to the classifier
+like the links that have to be found. When it is trained, they become anchors like the others, and
+a few final rounds follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from everalign._progress import Progress
+from everalign.graph import IntArray
+from everalign.methods.base import AlignmentTask
+from everalign.methods.evidence.candidates import MatchProbabilities, select_one_to_one
+from everalign.methods.evidence.classifier import (
+    TrainedModels,
+    TrainingLabels,
+    classify_all,
+    classify_refreshed,
+    train_classifier,
+)
+from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.dangling import (
+    MatchState,
+    estimate_no_candidate_dangling,
+    train_dangling_classifier,
+)
+from everalign.methods.evidence.features import (
+    ComparedCandidates,
+    compare_candidates,
+    replace_translations,
+    train_translations,
+)
+from everalign.methods.evidence.incremental import (
+    AffectedEntities,
+    find_affected_neighbours,
+    refresh_comparisons,
+)
+from everalign.methods.evidence.propagation import GraphPair, propagate
+
+
+@dataclass(frozen=True)
+class SeedSplit:
+    """The trusted links, split into anchors and links held out for training.
+
+    Attributes:
+        anchors: Rows of (left, right) that are evidence from the beginning.
+        held_out: Rows that are training pairs first.
+        has_sufficient: Whether the held-out links are the only training pairs.
+    """
+
+    anchors: IntArray
+    held_out: IntArray
+    has_sufficient: bool
+
+    @staticmethod
+    def from_task(task: AlignmentTask, config: EvidenceParameters, seed: int) -> SeedSplit:
+        """Split the trusted links of a task.
+
+        Args:
+            task: Gives seeds and validation links.
+            config: Gives the numbers of links.
+            seed: Random seed.
+
+        Returns:
+            Validation links are held out; if they are too few, a random share of all trusted
+            links; if even that is too few to train on, none.
+        """
+        links = np.concatenate([task.seeds, task.validation])
+        count = round(config.held_out_share * len(links))
+        if count < config.min_held_out_links:
+            anchors, held_out = links, links[:0]
+        # Half of the wanted number will do: no seed has to be given up as evidence.
+        elif len(task.validation) >= count / 2:
+            anchors, held_out = task.seeds, task.validation
+        else:
+            # Drawn from the seed alone: whoever splits the same task gets the same links.
+            order = np.random.default_rng(seed).permutation(len(links))
+            anchors, held_out = links[order[count:]], links[order[:count]]
+        return SeedSplit(anchors, held_out, len(held_out) >= config.sufficient_held_out_links)
+
+    @property
+    def link_count(self) -> int:
+        """Number of trusted links."""
+        return len(self.anchors) + len(self.held_out)
+
+    def choose_training_pairs(
+        self, graphs: GraphPair, probabilities: MatchProbabilities
+    ) -> IntArray:
+        """Choose the pairs to train on.
+
+        Args:
+            graphs: The graphs.
+            probabilities: Current match probabilities.
+
+        Returns:
+            The held-out links and, if these are not sufficient, the most probable pairs of other
+            entities (self-training).
+        """
+        if self.has_sufficient:
+            return self.held_out
+        config = graphs.config
+        table = probabilities.select_at_least(config.min_self_training_probability).table
+        rows = select_one_to_one(table, probabilities.look_up(table))
+        pairs = np.stack([table.left[rows], table.right[rows]], axis=1)
+        # A pair that shares an entity with a held-out link is that link, or is wrong.
+        known = np.isin(pairs[:, 0], self.held_out[:, 0]) | np.isin(
+            pairs[:, 1], self.held_out[:, 1]
+        )
+        pairs = pairs[~known]
+        if graphs.self_trained:
+            # Every n-th pair, evenly over the ids: the choice must not depend on chance.
+            step = max(1, -(-len(pairs) // config.max_self_training_pairs))  # rounded up
+            pairs = pairs[::step]
+        return np.concatenate([self.held_out, pairs])
+
+
+def train_models(
+    graphs: GraphPair,
+    split: SeedSplit,
+    start: MatchProbabilities | None,
+    seed: int,
+    progress: Progress,
+) -> tuple[TrainedModels, ComparedCandidates] | None:
+    """Train the models in rounds: classify, match, compare again.
+
+    Args:
+        graphs: The graphs; their anchors are those of the split, without the held-out links.
+        split: The trusted links.
+        start: Match probabilities to start from; None to start with propagation.
+        seed: Random seed.
+        progress: Called after each round.
+
+    Returns:
+        The models and the candidates of the last round; None if there is too little to train on.
+    """
+    config = graphs.config
+    probabilities = start or propagate(graphs, progress)
+    rounds = config.classifier_rounds if start is None else config.retraining_rounds
+    if rounds == 0:
+        return None
+    graphs = train_translations(graphs, probabilities)
+    compared = compare_candidates(graphs, probabilities)
+    for number in range(rounds):
+        progress("learning", number, rounds)
+        before = probabilities
+        if number & (number + 1) == 0:  # numbers 0, 1, 3, 7: each time the rounds have doubled
+            if number:
+                graphs = train_translations(graphs, probabilities)
+                compared = replace_translations(compared, graphs)
+            pairs = split.choose_training_pairs(graphs, probabilities)
+            labels = TrainingLabels.from_pairs(pairs, graphs.sizes, config.fold_count)
+            # With few named entities, propagation is the better guide.
+            too_few = graphs.self_trained and len(pairs) < config.min_self_training_pairs
+            if too_few or not labels.can_train(compared.table):
+                return None
+            classifier = train_classifier(compared, labels, seed)
+            probabilities = classify_all(compared, classifier, labels)
+        else:
+            probabilities = classify_refreshed(compared, classifier, labels)
+        affected = find_affected_neighbours(graphs, before, probabilities)
+        compared = refresh_comparisons(compared, graphs, probabilities, affected)
+    # The last comparisons are newer than the last probabilities.
+    probabilities = classify_refreshed(compared, classifier, labels)
+    models = TrainedModels(
+        classifier,
+        train_dangling_classifier(compared, labels, probabilities.probability, seed),
+        estimate_no_candidate_dangling(compared, labels, pairs),
+        probabilities,
+    )
+    return models, compared
+
+
+def run_final_rounds(
+    graphs: GraphPair,
+    models: TrainedModels,
+    compared: ComparedCandidates,
+    held_out: IntArray,
+    progress: Progress,
+) -> MatchState:
+    """Run the last rounds, with all trusted links as anchors.
+
+    Args:
+        graphs: The graphs; their anchors are all trusted links.
+        models: The trained models.
+        compared: The candidates of the last round of training.
+        held_out: The links that were held out.
+        progress: Called after each round.
+
+    Returns:
+        Match probabilities and probabilities of being dangling.
+    """
+    probabilities, rounds = models.held_out_probabilities, graphs.config.final_rounds
+    graphs = replace(graphs, translations=compared.graphs.translations)
+    # Only the neighbours of links that were held out see other matches than before.
+    affected = AffectedEntities.from_neighbours(graphs, held_out[:, 0], held_out[:, 1])
+    for number in range(max(1, rounds)):
+        progress("concluding", number, rounds)
+        compared = refresh_comparisons(compared, graphs, probabilities, affected)
+        before, probabilities = probabilities, classify_refreshed(compared, models.classifier)
+        affected = find_affected_neighbours(graphs, before, probabilities)
+    dangling = models.dangling_classifier.predict(compared.compute_features())
+    return MatchState.from_comparison(probabilities, compared.comparison, dangling)

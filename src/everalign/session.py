@@ -1,0 +1,317 @@
+"""What one command reads from a state directory, each part of it once (internal).
+
+Every function that works on an existing alignment takes an `AlignmentSession`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from everalign.config import Config
+from everalign.errors import StateError
+from everalign.graph import NameIndex, Vocabulary
+from everalign.state import Delta, Json, NameKind, Side, StateStore
+from everalign.state.ledger import LedgerEvent, ScoredPair
+from everalign.state.snapshots import (
+    SIDES,
+    DeltaInEffect,
+    GraphSnapshot,
+    find_method_version,
+    find_revert_target,
+    list_deltas_in_effect,
+)
+
+Vocabularies = tuple[Vocabulary, Vocabulary]
+
+NAME_KINDS: tuple[NameKind, ...] = ("entity", "relation", "attribute", "literal")
+
+
+class AlignmentSession:
+    """An open alignment: settings, names, deltas and snapshot are read once and kept.
+
+    A session for writing follows its own writes: after `commit_version` the snapshot is the one
+    of the new version, without reading anything again.
+
+    Args:
+        path: The state directory.
+        store: The same, open; the session closes it.
+    """
+
+    def __init__(self, path: str | Path, store: StateStore) -> None:
+        self.path = Path(path)
+        self.store = store
+        self._vocabularies: dict[Side, Vocabulary] = {}
+        self._names: dict[tuple[Side, NameKind], list[str]] = {}
+        self._pending: Delta | None = None
+
+    @classmethod
+    def open(cls, path: str | Path, *, write: bool = False) -> Self:
+        """Open an existing state directory.
+
+        Args:
+            path: The state directory.
+            write: Whether to lock it for writing.
+
+        Returns:
+            A session, to be used as a context manager.
+
+        Raises:
+            StateError: There is no alignment, or another process writes to it.
+        """
+        return cls(path, StateStore.open(path, write=write))
+
+    def close(self) -> None:
+        """Close the state directory."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """The settings that were stored when the alignment was created."""
+        return self.store.read_settings()
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration of the alignment."""
+        return Config.parse(self.settings["config"])
+
+    def names(self, side: Side, kind: NameKind) -> list[str]:
+        """Read the names of one kind in one graph.
+
+        Args:
+            side: The graph.
+            kind: Entity, relation, attribute or literal.
+
+        Returns:
+            Names at the position of their ids, as of the last version.
+        """
+        key = side, kind
+        if key not in self._names:
+            self._names[key] = self.store.read_names(side, kind)
+        return self._names[key]
+
+    def vocabulary(self, side: Side) -> Vocabulary:
+        """Return the names of one graph, to look up ids and to add names.
+
+        Args:
+            side: The graph.
+
+        Returns:
+            All names, including those of a delta that is being applied.
+        """
+        if side not in self._vocabularies:
+            indexes = (NameIndex(self.names(side, kind)) for kind in NAME_KINDS)
+            self._vocabularies[side] = Vocabulary(*indexes)
+        return self._vocabularies[side]
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        """The names of the left and the right graph."""
+        return self.vocabulary("left"), self.vocabulary("right")
+
+    def count_names(self, side: Side, kind: NameKind) -> int:
+        """Count the names of one kind in one graph.
+
+        Args:
+            side: The graph.
+            kind: Entity, relation, attribute or literal.
+
+        Returns:
+            The number of names, including those of a delta that is being applied.
+        """
+        if side in self._vocabularies:
+            return len(dict(list_name_indexes(self._vocabularies[side]))[kind])
+        # The database counts: names are not loaded only to be counted.
+        version = self.store.last_version()
+        return 0 if version is None else self.store.count_names(side, kind, version)
+
+    @cached_property
+    def deltas(self) -> list[Delta]:
+        """The applied deltas; the position of a delta is the version that applied it."""
+        return [_keep_arrays(delta) for delta in self.store.read_deltas()]
+
+    @property
+    def pending(self) -> Delta | None:
+        """The delta that is journalled and not yet applied."""
+        if self._pending is None and (delta := self.store.pending_delta()) is not None:
+            self._pending = _keep_arrays(delta)
+            # The vocabularies were read as of the last version. A delta that was encoded by this
+            # session has put its names there already.
+            for (side, kind), names in delta.new_names.items():
+                if names:
+                    index = dict(list_name_indexes(self.vocabulary(side)))[kind]
+                    for name in names:
+                        index.get_or_add_id(name)
+        return self._pending
+
+    def deltas_in_effect(self, version: int | None = None) -> list[DeltaInEffect]:
+        """List the deltas that make up a version.
+
+        Args:
+            version: The version; the last one if None.
+
+        Returns:
+            Version and delta, oldest first.
+        """
+        return list_deltas_in_effect(self.deltas, version)
+
+    def method_version(self, version: int | None = None) -> int | None:
+        """Find the version at which the method last ran.
+
+        Args:
+            version: The version to look back from; the last one if None.
+
+        Returns:
+            The version, or None if the method has not run yet.
+        """
+        return find_method_version(self.deltas_in_effect(version))
+
+    @cached_property
+    def snapshot(self) -> GraphSnapshot:
+        """The facts and decisions of the last version."""
+        return self.read_snapshot()
+
+    def read_snapshot(self, version: int | None = None) -> GraphSnapshot:
+        """Build the facts and decisions of a version from its deltas.
+
+        Args:
+            version: The version; the last one if None.
+
+        Returns:
+            The snapshot.
+        """
+        return GraphSnapshot().with_deltas(delta for _, delta in self.deltas_in_effect(version))
+
+    @cached_property
+    def next_snapshot(self) -> GraphSnapshot:
+        """The facts and decisions once the pending delta is applied; the last without one."""
+        if self.pending is None:
+            return self.snapshot
+        target = find_revert_target(self.pending)
+        if target is not None:
+            # Nothing of the last version remains: the snapshot is that of the target.
+            return self.read_snapshot(target)
+        return self.snapshot.with_deltas([self.pending])
+
+    def journal_delta(self, delta: Delta, vocabularies: Vocabularies | None = None) -> None:
+        """Write down a delta, so that it is not lost whatever happens to its update.
+
+        Args:
+            delta: What the next version is to apply.
+            vocabularies: The names that it was encoded with, if not those of this session.
+        """
+        self.store.journal_delta(delta)
+        self._pending = delta
+        if vocabularies is not None:
+            self._vocabularies = dict(zip(SIDES, vocabularies, strict=True))
+
+    def commit_version(
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        events: Sequence[LedgerEvent],
+        info: Mapping[str, Json],
+        proposals: Sequence[ScoredPair] | None,
+    ) -> None:
+        """Add the version that applies the pending delta.
+
+        Args:
+            arrays: What the method has saved.
+            events: The link events of the version.
+            info: Facts for its report.
+            proposals: Pairs below the threshold; None keeps those of the version before.
+        """
+        # Read before the commit: after it, the store lists the delta among the applied ones.
+        delta, snapshot = self.pending, self.next_snapshot
+        assert delta is not None, "a delta is journalled before it is applied"
+        deltas = self.deltas
+        self.store.commit_version(arrays, events, info, proposals)
+        self.deltas = [*deltas, delta]
+        self.snapshot = snapshot
+        self._pending = None
+        # These lists end with the version before.
+        self._names.clear()
+        # The value of a cached property; the next delta leads to another one.
+        del self.next_snapshot
+
+    def check_started(self) -> None:
+        """Check that the alignment has a first version.
+
+        Raises:
+            StateError: It was interrupted before.
+        """
+        if self.store.last_version() is None:
+            raise StateError(f"{self.path} was interrupted before it began: run `init` again")
+
+    def check_finished(self) -> None:
+        """Check that no delta is pending.
+
+        Raises:
+            StateError: An update was interrupted.
+        """
+        self.check_started()
+        if self.pending is not None:
+            raise StateError(f"{self.path} has an update that was interrupted: run `update` first")
+
+
+def list_name_indexes(vocabulary: Vocabulary) -> list[tuple[NameKind, NameIndex]]:
+    """List the names of each kind.
+
+    Args:
+        vocabulary: The names of one graph.
+
+    Returns:
+        Kind and names, in the order of `NAME_KINDS`.
+    """
+    indexes = (
+        vocabulary.entities,
+        vocabulary.relations,
+        vocabulary.attributes,
+        vocabulary.literals,
+    )
+    return list(zip(NAME_KINDS, indexes, strict=True))
+
+
+class _KeptArrays(Mapping[str, NDArray[Any]]):
+    """The arrays of a delta; each is read from its file when first needed, and kept."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays = arrays
+        self._keys = dict.fromkeys(arrays)
+        self._kept: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._kept:
+            self._kept[name] = self._arrays[name]
+        return self._kept[name]
+
+    def __contains__(self, name: object) -> bool:
+        # By default, a mapping would read the array to find out.
+        return name in self._keys
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def _keep_arrays(delta: Delta) -> Delta:
+    # The store reads a file at each access, and one command needs some arrays several times.
+    return replace(delta, arrays=_KeptArrays(delta.arrays))

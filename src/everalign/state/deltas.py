@@ -1,0 +1,127 @@
+"""Deltas and versions: what goes into the state directory and comes out of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from everalign.state.files import Array
+
+Side: TypeAlias = Literal["left", "right"]
+NameKind: TypeAlias = Literal["entity", "relation", "attribute", "literal"]
+NameList: TypeAlias = tuple[Side, NameKind]
+Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Delta:
+    """What one update changes: arrays of ids, and the names that no earlier delta had.
+
+    A delta that comes from the store reads its arrays and names when they are accessed.
+
+    Attributes:
+        digest: The digest of the whole input, see `compute_digest`.
+        source: Where the input came from, for people.
+        arrays: Rows of ids by name, such as `left_triples`.
+        new_names: New names by side and kind, in the order of their ids.
+        counts: Numbers about the input, for people.
+        rescore_all: Whether the method scores all entities again, not only the affected ones.
+        runs_method: Whether the method runs. It does not where only people have decided.
+    """
+
+    digest: str
+    source: str
+    arrays: Mapping[str, Array]
+    new_names: Mapping[NameList, Sequence[str]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    rescore_all: bool = False
+    runs_method: bool = True
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it changes any fact or decision."""
+        return any(map(len, self.arrays.values()))
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of the alignment.
+
+    Attributes:
+        number: The number of the version; the first has 0.
+        made_at: When it was committed, as ISO 8601 in UTC.
+        delta: The digest of the delta that it applied, or None.
+        info: Facts about it, for people.
+    """
+
+    number: int
+    made_at: str
+    delta: str | None
+    info: Mapping[str, Json]
+
+
+class LazyMapping(Mapping[Key, Value]):
+    """A mapping whose values are read each time they are accessed.
+
+    Args:
+        keys: The keys, in order.
+        read: Reads the value of a key.
+    """
+
+    def __init__(self, keys: Iterable[Key], read: Callable[[Key], Value]) -> None:
+        self._keys = dict.fromkeys(keys)
+        self._read = read
+
+    def __getitem__(self, key: Key) -> Value:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._read(key)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def compute_digest(arrays: Mapping[str, Array]) -> str:
+    """Compute a digest of rows of ids that ignores their order and duplicates.
+
+    By it, an `init` that is run again after a crash recognises its own input.
+
+    >>> first = compute_digest({"left_triples": np.array([[0, 0, 1], [1, 0, 2]])})
+    >>> again = compute_digest({"left_triples": np.array([[1, 0, 2], [0, 0, 1], [1, 0, 2]])})
+    >>> first == again
+    True
+
+    Args:
+        arrays: Rows of ids by name.
+
+    Returns:
+        A SHA-256 checksum in hexadecimal.
+    """
+    digest = hashlib.sha256()
+    # Sorted: the digest must not depend on the order in which the arrays were collected.
+    for name in sorted(arrays):
+        rows = _sort_distinct_rows(arrays[name])
+        # The shape marks where one array ends and the next begins.
+        digest.update(f"{name} {rows.shape}\n".encode())
+        digest.update(rows.tobytes())
+    return digest.hexdigest()
+
+
+def _sort_distinct_rows(array: Array) -> Array:
+    # Always little-endian 64-bit, so that the digest does not depend on the machine or dtype.
+    rows = np.asarray(array).astype("<i8", casting="safe", copy=False)
+    # `lexsort` takes its primary key last.
+    rows = rows[np.lexsort(rows.T[::-1])]
+    is_repeated = (rows[1:] == rows[:-1]).all(axis=1)
+    # The first row is never a repetition; the slice is for an array without rows.
+    return np.ascontiguousarray(rows[np.append(True, ~is_repeated)[: len(rows)]])

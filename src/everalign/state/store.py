@@ -1,0 +1,430 @@
+"""The state directory, opened for reading or for writing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from everalign._platform import sync_directory
+from everalign.errors import StateError
+from everalign.state.catalogue import Catalogue, DeltaRow
+from everalign.state.database import create_database, open_database
+from everalign.state.deltas import Delta, Json, LazyMapping, NameKind, NameList, Side, Version
+from everalign.state.files import (
+    Array,
+    StateLayout,
+    hold_lock,
+    read_array,
+    remove_folder,
+    write_arrays,
+)
+from everalign.state.ledger import LedgerEvent, replay_events
+from everalign.state.links import LinkSet, ScoredPair, pairs_from_array, pairs_to_array
+
+logger = logging.getLogger(__name__)
+
+_SIDES: tuple[Side, ...] = ("left", "right")
+_NAME_KINDS: tuple[NameKind, ...] = ("entity", "relation", "attribute", "literal")
+_NAME_LISTS: tuple[NameList, ...] = tuple((side, kind) for side in _SIDES for kind in _NAME_KINDS)
+
+# The array of a version's proposals, beside the arrays of its method. A method can hardly want
+# this name for an array of its own; if it does, it is refused.
+PROPOSALS_ARRAY = "everalign-proposals"
+
+
+class StateStore:
+    """All that is known about one alignment: settings, names, deltas, versions and link events.
+
+    An update has two steps: `journal_delta` stores what came in, `commit_version` what became of
+    it. Each takes effect whole or not at all, also if the process is killed in the middle of it.
+    Nothing that was committed is ever changed or removed.
+
+    A store that is open for reading shows the version that was the last one when it was opened.
+    Use `create` or `open` to get one, and close it or use it as a context manager.
+
+    Args:
+        layout: The paths of the state directory.
+        catalogue: The queries of its database.
+        resources: What `close` releases.
+        write: Whether the store may be changed.
+    """
+
+    def __init__(
+        self, layout: StateLayout, catalogue: Catalogue, resources: ExitStack, *, write: bool
+    ) -> None:
+        self._layout = layout
+        self._catalogue = catalogue
+        self._resources = resources
+        self._write = write
+        self._latest_links: tuple[int, LinkSet] | None = None
+
+    @classmethod
+    def create(cls, directory: str | Path, settings: Mapping[str, str]) -> Self:
+        """Create a state directory and open it for writing.
+
+        Args:
+            directory: The directory. It may exist if it is empty.
+            settings: Settings to store; they never change.
+
+        Returns:
+            The store.
+
+        Raises:
+            StateError: The directory is a state directory already, contains other files, or
+                cannot be written to.
+            StateLockedError: Another process is creating it.
+        """
+        layout = StateLayout(Path(directory))
+        _check_unused(layout)
+        # Before the lock, which is a file in the directory.
+        layout.root.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as resources:
+            resources.enter_context(hold_lock(layout.lock))
+            _check_unused(layout)  # again: another process may have been faster
+            for folder in layout.folders:
+                folder.mkdir(exist_ok=True)
+            # The name of the directory itself is listed in its parent.
+            sync_directory(layout.root.parent)
+            # Last: with its database, the directory counts as a state directory.
+            create_database(layout, settings)
+            return cls._open_layout(layout, resources, write=True)
+
+    @staticmethod
+    def exists(directory: str | Path) -> bool:
+        """Check whether a directory is a state directory.
+
+        Args:
+            directory: The directory.
+
+        Returns:
+            Whether it has the database of a state directory.
+        """
+        return StateLayout(Path(directory)).database.is_file()
+
+    @classmethod
+    def open(cls, directory: str | Path, *, write: bool) -> Self:
+        """Open a state directory.
+
+        Args:
+            directory: The state directory.
+            write: Whether it may be changed: one process at a time can, any number can read.
+
+        Returns:
+            The store.
+
+        Raises:
+            StateError: The directory is not a state directory, or cannot be written to.
+            StateFormatError: It has another format.
+            StateLockedError: Another process has it open for writing.
+        """
+        layout = StateLayout(Path(directory))
+        if not layout.database.is_file():
+            raise StateError(f"{layout.root} is not an EverAlign state directory")
+        with ExitStack() as resources:
+            # Readers need no lock: rows are only ever added, and a reader ignores what is newer.
+            if write:
+                resources.enter_context(hold_lock(layout.lock))
+            return cls._open_layout(layout, resources, write=write)
+
+    @classmethod
+    def _open_layout(cls, layout: StateLayout, resources: ExitStack, *, write: bool) -> Self:
+        database = resources.enter_context(open_database(layout, write=write))
+        store = cls(layout, Catalogue(database, write=write), resources, write=write)
+        if write:
+            store._remove_leftovers()
+        # Only now: until here the caller's `with` releases everything if something fails.
+        store._resources = resources.pop_all()
+        mode = "writing" if write else "reading"
+        logger.info("%s opened for %s, last version %s", layout.root, mode, store.last_version())
+        return store
+
+    def close(self) -> None:
+        """Close the database and release the lock."""
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def read_settings(self) -> dict[str, str]:
+        """Read the settings that the state directory was created with.
+
+        Returns:
+            The values by name.
+        """
+        return self._catalogue.read_settings()
+
+    def read_names(self, side: Side, kind: NameKind) -> list[str]:
+        """Read all names of one side and kind.
+
+        Args:
+            side: Left or right.
+            kind: The kind of the names.
+
+        Returns:
+            The names; the position of a name is its id.
+        """
+        return self._catalogue.read_names((side, kind))
+
+    def count_names(self, side: Side, kind: NameKind, version: int) -> int:
+        """Count the names of one side and kind that were known at a version.
+
+        Args:
+            side: Left or right.
+            kind: The kind of the names.
+            version: The version.
+
+        Returns:
+            The number of names.
+        """
+        return self._catalogue.count_names((side, kind), version)
+
+    def journal_delta(self, delta: Delta) -> None:
+        """Store a delta as pending; from here on it survives whatever happens to its update.
+
+        Args:
+            delta: The delta.
+
+        Raises:
+            StateError: There is a pending delta already, the store is open for reading only, or
+                the disk is full.
+        """
+        self._check_writable()
+        if self._catalogue.read_pending_delta() is not None:
+            raise StateError(f"{self._layout.root} has another delta that is not yet applied")
+        self._remove_leftovers()
+        number = self._catalogue.next_delta_number()
+        # Files first and then their row: a row never names a file that is not on the disk.
+        files = write_arrays(self._layout.delta_folder(number), delta.arrays)
+        self._catalogue.insert_delta(number, delta, files)
+        sizes = ", ".join(f"{name} {len(rows)}" for name, rows in delta.arrays.items())
+        logger.info("delta %d journalled: %s (%s)", number, delta.source, sizes)
+
+    def pending_delta(self) -> Delta | None:
+        """Return the delta that is journalled and not yet applied.
+
+        Returns:
+            The delta, or None if every delta is applied.
+        """
+        row = self._catalogue.read_pending_delta()
+        return None if row is None else self._load_delta(row)
+
+    def read_deltas(self) -> Iterator[Delta]:
+        """Return the applied deltas.
+
+        Returns:
+            The deltas, oldest first.
+        """
+        return map(self._load_delta, self._catalogue.read_applied_deltas())
+
+    def last_version(self) -> int | None:
+        """Return the number of the last version.
+
+        Returns:
+            The number, or None before the first version.
+        """
+        last = self._catalogue.last_version
+        return None if last < 0 else last
+
+    def next_version(self) -> int:
+        """Return the number that the next version will have.
+
+        Returns:
+            The number; the first version has 0.
+        """
+        return self._catalogue.last_version + 1
+
+    def list_versions(self) -> list[Version]:
+        """Return all versions.
+
+        Returns:
+            The versions, oldest first.
+        """
+        return self._catalogue.read_versions()
+
+    def commit_version(
+        self,
+        arrays: Mapping[str, Array],
+        events: Iterable[LedgerEvent],
+        info: Mapping[str, Json],
+        proposed: Sequence[ScoredPair] | None = None,
+    ) -> int:
+        """Add the next version, which applies the pending delta if there is one.
+
+        A version that has neither arrays nor proposals keeps those of the one before it.
+
+        Args:
+            arrays: What the method stores, by name.
+            events: The link events of the version.
+            info: Facts about the version, for people.
+            proposed: Pairs that are worth a look and not a link, if the method ran.
+
+        Returns:
+            The number of the version.
+
+        Raises:
+            StateError: The store is open for reading only, or the disk is full.
+            ValueError: An array has an invalid name, or an event another version.
+        """
+        self._check_writable()
+        number, events = self.next_version(), list(events)
+        if any(event.version != number for event in events):
+            raise ValueError(f"every event must have version {number}")
+        self._remove_leftovers()
+        stored = _with_proposals(arrays, proposed)
+        files = write_arrays(self._layout.version_folder(number), stored) if stored else {}
+        self._catalogue.insert_version(files, self._store_links(events), events, info)
+        logger.info("version %d committed, %d link events", number, len(events))
+        return number
+
+    def load_arrays(self, version: int) -> dict[str, Array]:
+        """Load what the method had stored at a version.
+
+        Args:
+            version: The version.
+
+        Returns:
+            The arrays by name.
+
+        Raises:
+            StateError: There is no such version.
+            StateDamagedError: A file is missing or has changed.
+        """
+        arrays = self._version_arrays(version)
+        return {name: arrays[name] for name in arrays if name != PROPOSALS_ARRAY}
+
+    def read_proposals(self, version: int) -> list[ScoredPair]:
+        """Read the pairs that were proposed at a version.
+
+        Args:
+            version: The version.
+
+        Returns:
+            The pairs with their scores.
+
+        Raises:
+            StateError: There is no such version.
+            StateDamagedError: A file is missing or has changed.
+        """
+        arrays = self._version_arrays(version)
+        return pairs_from_array(arrays[PROPOSALS_ARRAY]) if PROPOSALS_ARRAY in arrays else []
+
+    def read_events(
+        self, left: int | None = None, right: int | None = None, since: int = 0
+    ) -> list[LedgerEvent]:
+        """Read link events, oldest first.
+
+        Args:
+            left: A left entity; None stands for any.
+            right: A right entity; None stands for any.
+            since: The first version.
+
+        Returns:
+            The events.
+        """
+        return self._catalogue.read_events(since, self._catalogue.last_version, left, right)
+
+    def read_links(self, version: int | None = None) -> LinkSet:
+        """Return the links in force.
+
+        Args:
+            version: The version; the last one by default.
+
+        Returns:
+            The links in force at that version.
+
+        Raises:
+            StateError: There is no such version.
+            StateDamagedError: A file is missing or has changed.
+        """
+        last = self._catalogue.last_version if version is None else version
+        if version is not None:
+            self._check_exists(version)
+        if self._latest_links is not None and self._latest_links[0] == last:
+            return self._latest_links[1]
+        links = self._read_links(last)
+        # One command asks for the latest links several times: they are read once.
+        if last == self._catalogue.last_version:
+            self._latest_links = last, links
+        return links
+
+    def _read_links(self, version: int) -> LinkSet:
+        stored = self._catalogue.find_link_files(version)
+        if stored is None:
+            return replay_events(self._catalogue.read_events(0, version))
+        number, files = stored
+        # Every run of the method stores its links, so that few events remain to be replayed.
+        start = LinkSet.from_arrays(_stored_arrays(self._layout.links_folder(number), files))
+        return replay_events(self._catalogue.read_events(number + 1, version), start)
+
+    def _version_arrays(self, version: int) -> Mapping[str, Array]:
+        self._check_exists(version)
+        number, files = self._catalogue.find_version_files(version) or (version, {})
+        return _stored_arrays(self._layout.version_folder(number), files)
+
+    def _store_links(self, events: list[LedgerEvent]) -> dict[str, str] | None:
+        """Store the links in force after events, so that reading them needs no older event."""
+        pending = self._catalogue.read_pending_delta()
+        # A decision changes a link or two: not worth a copy of all the others.
+        if pending is None or not pending.runs_method:
+            return None
+        links = replay_events(events, self.read_links())
+        return write_arrays(self._layout.links_folder(self.next_version()), links.to_arrays())
+
+    def _load_delta(self, row: DeltaRow) -> Delta:
+        return Delta(
+            row.digest,
+            row.source,
+            _stored_arrays(self._layout.delta_folder(row.number), row.files),
+            LazyMapping(_NAME_LISTS, partial(self._catalogue.read_delta_names, delta=row.number)),
+            row.counts,
+            row.rescore_all,
+            row.runs_method,
+        )
+
+    def _remove_leftovers(self) -> None:
+        # A writer that was killed before its transaction left files of the next number, and no
+        # others.
+        remove_folder(self._layout.delta_folder(self._catalogue.next_delta_number()))
+        remove_folder(self._layout.version_folder(self.next_version()))
+        remove_folder(self._layout.links_folder(self.next_version()))
+
+    def _check_writable(self) -> None:
+        if not self._write:
+            raise StateError(f"{self._layout.root} is open for reading only")
+
+    def _check_exists(self, version: int) -> None:
+        if not 0 <= version <= self._catalogue.last_version:
+            raise StateError(f"{self._layout.root} has no version {version}")
+
+
+def _check_unused(layout: StateLayout) -> None:
+    if layout.database.exists():
+        raise StateError(f"{layout.root} is already an EverAlign state directory")
+    if other_files := layout.find_other_files():
+        raise StateError(f"{layout.root} is not empty: it contains {other_files[0].name}")
+
+
+def _with_proposals(
+    arrays: Mapping[str, Array], proposed: Sequence[ScoredPair] | None
+) -> dict[str, Array]:
+    if PROPOSALS_ARRAY in arrays:
+        raise ValueError(f"invalid array name: {PROPOSALS_ARRAY!r} is reserved")
+    # An empty list is stored as well: it replaces the proposals of the version before.
+    return {**arrays, **({} if proposed is None else {PROPOSALS_ARRAY: pairs_to_array(proposed)})}
+
+
+def _stored_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
+    return LazyMapping(files, lambda name: read_array(folder, name, files[name]))

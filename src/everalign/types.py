@@ -1,0 +1,284 @@
+"""What the methods of `Aligner` return: frozen dataclasses, ready to print or turn into JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between a left and a right entity.
+
+    Args:
+        left: Name (IRI) of the left entity.
+        right: Name (IRI) of the right entity.
+        score: 1.0 for given links. Otherwise the score of the method; a probability if the
+            method is calibrated.
+        since: The version that put the link in force; for a proposal, the version asked for.
+        origin: "given" for a person's decision, "found" for a link found by the method,
+            "proposed" for a pair below the threshold, which is not in force.
+
+    Example:
+        >>> Link("Oslo", "Осло", 0.97, since=0, origin="found").right
+        'Осло'
+    """
+
+    left: str
+    right: str
+    score: float
+    since: int
+    origin: str
+
+
+@dataclass(frozen=True)
+class LinkEvent:
+    """Something that happened to a link in a version.
+
+    Args:
+        version: The version.
+        kind: "added", "revised" (takes the place of another link), "retracted", "rescored",
+            "confirmed", "rejected" or "withdrawn" (a decision no longer holds).
+        left: Name of the left entity.
+        right: Name of the right entity.
+        score: The score with which it happened.
+        reason: Why, in words.
+    """
+
+    version: int
+    kind: str
+    left: str
+    right: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class LinkDifference:
+    """How one pair differs between two versions.
+
+    Args:
+        kind: As in `LinkEvent`, but the net effect of everything between the versions.
+        left: Name of the left entity.
+        right: Name of the right entity.
+        before: Score at the first of the two versions; None if it was no link.
+        after: Score at the second; None if it is no link.
+        version: The version of the last event of the pair between the two.
+        reason: The reason of that event.
+    """
+
+    kind: str
+    left: str
+    right: str
+    before: float | None
+    after: float | None
+    version: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class VersionReport:
+    """What one version brought: facts in, links out.
+
+    `found_links` grows by `links_added` + `links_revised` − `links_retracted`, apart from links
+    that people have confirmed, rejected or withdrawn.
+
+    Args:
+        version: Number of the version, from 0.
+        made_at: When it was committed (ISO 8601, UTC).
+        source: Where the changes came from: file names, "memory", "full pass", ….
+        left_added_triples: Triples that the left graph gained.
+        right_added_triples: Triples that the right graph gained.
+        left_removed_triples: Triples that the left graph lost.
+        right_removed_triples: Triples that the right graph lost.
+        left_added_entities: Left entities that have facts now and had none.
+        right_added_entities: Right entities that have facts now and had none.
+        left_removed_entities: Left entities that had facts and have none now.
+        right_removed_entities: Right entities that had facts and have none now.
+        added_literals: Statements with a literal that were read, of both graphs.
+        missing_removals: Removals of statements that were not there.
+        found_links: Found links in force (given links are not counted).
+        links_added: Links that are new.
+        links_revised: Links that take the place of another one.
+        links_retracted: Links that are no longer in force.
+        links_confirmed: Links that were confirmed by people, or given as trusted links.
+        links_rejected: Pairs that were rejected.
+        links_withdrawn: Pairs whose decision no longer holds.
+        seconds: Duration of the update.
+        peak_rss_mb: Peak memory of the process in MB; 0 where the platform does not tell.
+        threshold: Candidate pairs that score less became proposals.
+        notes: Remarks of the method.
+    """
+
+    version: int
+    made_at: str
+    # With defaults: a version that did not run the method reports only some of them.
+    source: str = ""
+    left_added_triples: int = 0
+    right_added_triples: int = 0
+    left_removed_triples: int = 0
+    right_removed_triples: int = 0
+    left_added_entities: int = 0
+    right_added_entities: int = 0
+    left_removed_entities: int = 0
+    right_removed_entities: int = 0
+    added_literals: int = 0
+    missing_removals: int = 0
+    found_links: int = 0
+    links_added: int = 0
+    links_revised: int = 0
+    links_retracted: int = 0
+    links_confirmed: int = 0
+    links_rejected: int = 0
+    links_withdrawn: int = 0
+    seconds: float = 0.0
+    peak_rss_mb: float = 0.0
+    threshold: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class UpdateResult:
+    """What came of a change.
+
+    Args:
+        reports: A report of each version made; empty if there was nothing to do.
+        message: Why there was nothing to do; empty otherwise.
+    """
+
+    reports: tuple[VersionReport, ...]
+    message: str
+
+
+@dataclass(frozen=True)
+class AlignmentStatus:
+    """The state of an alignment.
+
+    Args:
+        state: Path of the state directory.
+        method: Name of the method.
+        merge_rule: How found links and links in force are merged.
+        seed: Random seed.
+        version: Number of the last version; None before the first.
+        left_triples: Triples of the left graph now.
+        right_triples: Triples of the right graph now.
+        left_entities: Entities of the left graph now.
+        right_entities: Entities of the right graph now.
+        given_links: Links in force that people have given.
+        found_links: Links in force that the method has found.
+        pending: Source of an update that was interrupted; None if there is none.
+        reports: A report of each version, oldest first.
+    """
+
+    # A string and not a path, so that the status can be turned into JSON.
+    state: str
+    method: str
+    merge_rule: str
+    seed: int
+    version: int | None
+    left_triples: int
+    right_triples: int
+    left_entities: int
+    right_entities: int
+    given_links: int
+    found_links: int
+    pending: str | None
+    reports: tuple[VersionReport, ...]
+
+
+@dataclass(frozen=True)
+class EvidenceItem:
+    """Two matched neighbours that count as evidence for a pair.
+
+    Args:
+        left_relation: Relation between the left entity and its neighbour.
+        left_inverse: Whether the relation leads from the neighbour to the entity.
+        left_neighbour: Name of the left neighbour, or a literal.
+        right_relation: Relation between the right entity and its neighbour.
+        right_inverse: Whether the relation leads from the neighbour to the entity.
+        right_neighbour: Name of the right neighbour, or a literal.
+        confidence: How sure it is that the neighbours match.
+        weight: What the item adds to the support of the pair.
+    """
+
+    left_relation: str
+    left_inverse: bool
+    left_neighbour: str
+    right_relation: str
+    right_inverse: bool
+    right_neighbour: str
+    confidence: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class CandidateExplanation:
+    """A candidate pair and the evidence for it.
+
+    Args:
+        left: Name of the left entity.
+        right: Name of the right entity.
+        confidence: The score of the pair.
+        support: Sum of the weights of all evidence, also of items too light to be listed.
+        evidence: Matched neighbours, heaviest first.
+    """
+
+    left: str
+    right: str
+    confidence: float
+    support: float
+    evidence: tuple[EvidenceItem, ...]
+
+
+@dataclass(frozen=True)
+class EntityExplanation:
+    """Why an entity of one graph has its link, or none.
+
+    Args:
+        side: "left" or "right".
+        link: The link in force, if there is one.
+        candidates: The candidate pairs of the entity, best first.
+        reason: Why the best candidate that is not the link lost.
+    """
+
+    side: str
+    link: Link | None
+    candidates: tuple[CandidateExplanation, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The links of a name explained.
+
+    Args:
+        entity: Name of the entity.
+        threshold: The threshold of the last version whose method had one.
+        sides: One explanation for each graph that has an entity of this name.
+    """
+
+    entity: str
+    threshold: float | None
+    sides: tuple[EntityExplanation, ...]
+
+
+@dataclass(frozen=True)
+class RelationAlignment:
+    """How far a left and a right relation mean the same.
+
+    Args:
+        left: Name of the left relation.
+        right: Name of the right relation.
+        inverse: Whether the right relation is read from tail to head.
+        left_in_right: Estimated share of the left relation's triples that the right one has too.
+        right_in_left: The same the other way round.
+        support: Number of triples that the estimate rests on.
+        is_attribute: Whether the two lead to literals.
+    """
+
+    left: str
+    right: str
+    inverse: bool
+    left_in_right: float
+    right_in_left: float
+    support: float
+    is_attribute: bool = False
