@@ -22,14 +22,15 @@ def edges(adjacency: Adjacency) -> list[tuple[int, int, int]]:
     return [
         (x, int(adjacency.relation[e]), int(adjacency.neighbour[e]))
         for x in range(adjacency.entity_count)
-        for e in range(adjacency.start[x], adjacency.start[x + 1])
+        for e in range(adjacency.start[x], adjacency.stop[x])
     ]
 
 
 def test_edges_by_hand() -> None:
     adjacency = build_adjacency(Graph.from_triples(TOWN), SETTINGS)
     assert edges(adjacency)[:4] == [(0, 0, 3), (0, 2, 1), (0, 2, 4), (1, 0, 3)]
-    assert adjacency.start.tolist() == [0, 3, 6, 7, 10, 12]
+    assert adjacency.start.tolist() == [0, 3, 6, 7, 10]
+    assert adjacency.stop.tolist() == [3, 6, 7, 10, 12]
     assert adjacency.group_end.tolist() == [1, 3, 3, 4, 5, 6, 7, 10, 10, 10, 12, 12]
 
 

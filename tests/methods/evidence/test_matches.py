@@ -39,7 +39,7 @@ def matched(graphs: GraphPair, pairs: dict[Pair, float]) -> dict[Pair, float]:
         {
             (x, int(side.counterpart[m])): float(side.probability[m])
             for x in range(6)
-            for m in range(side.start[x], side.start[x + 1])
+            for m in range(side.start[x], side.stop[x])
         }
         for side in both
     )

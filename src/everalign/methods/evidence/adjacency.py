@@ -22,13 +22,15 @@ BoolArray = NDArray[np.bool_]
 
 
 class Adjacency(NamedTuple):
-    """The edges of all nodes, in compressed sparse row layout.
+    """The edges of all nodes, each node's in one block.
 
     Literals are nodes after the last entity, attributes are relations after the last relation. So
     the edges of an entity to its literals come last, in both orders.
 
     Attributes:
-        start: The edges of node x are those from `start[x]` to `start[x + 1]`.
+        start: The edges of node x are those from `start[x]` to `stop[x]`. After an update the
+            edges of a node need not follow those of the node before it.
+        stop: See `start`.
         relation: Directed relation of each edge; the edges of a node are sorted by relation, then
             by neighbour. Edges of one node with one relation are a group.
         neighbour: Node that the edge leads to.
@@ -43,9 +45,11 @@ class Adjacency(NamedTuple):
         relation_idf: How rare it is that an entity has a directed relation at all.
         degree_discount: What support for an entity counts when candidates are searched.
         literal_start: The edges of entity x to literals are those from `literal_start[x]` on.
+        entity_count: Number of entities.
     """
 
     start: OffsetArray
+    stop: OffsetArray
     relation: IntArray
     neighbour: IntArray
     group_end: OffsetArray
@@ -57,16 +61,12 @@ class Adjacency(NamedTuple):
     relation_idf: FloatArray
     degree_discount: FloatArray
     literal_start: OffsetArray
-
-    @property
-    def entity_count(self) -> int:
-        """Number of entities."""
-        return len(self.literal_start)
+    entity_count: int
 
     @property
     def node_count(self) -> int:
         """Number of entities and literals."""
-        return len(self.start) - 1
+        return len(self.start)
 
 
 def build_adjacency(
@@ -86,7 +86,7 @@ def build_adjacency(
         >>> graph = Graph.from_triples([(0, 0, 2), (1, 0, 2)])
         >>> adjacency = build_adjacency(graph, EvidenceParameters())
         >>> adjacency.start.tolist(), adjacency.relation.tolist(), adjacency.neighbour.tolist()
-        ([0, 1, 2, 4], [0, 0, 1, 1], [2, 2, 0, 1])
+        ([0, 1, 2], [0, 0, 1, 1], [2, 2, 0, 1])
     """
     entity_count, relation_count = graph.entity_count, graph.relation_count
     if attributes is not None:
@@ -116,7 +116,8 @@ def build_adjacency(
     # Literals do not count: many labels must not cost an entity its place among candidates.
     degree = np.maximum(literal_start - start[:entity_count], 1.0)
     return Adjacency(
-        start,
+        start[:-1].copy(),
+        start[1:].copy(),
         directed,
         neighbour,
         group_end,
@@ -128,6 +129,7 @@ def build_adjacency(
         _compute_idf(directed[is_first], entity_count, 2 * graph.relation_count),
         (degree**-config.degree_discount).astype(np.float32),
         literal_start,
+        entity_count,
     )
 
 
@@ -217,7 +219,7 @@ def has_edge(adjacency: Adjacency, node: int, relation: int, neighbour: int) -> 
     Returns:
         Whether there is such an edge.
     """
-    end = adjacency.start[node + 1]
+    end = adjacency.stop[node]
     edge = find_first(adjacency.sorted_neighbour, adjacency.start[node], end, neighbour)
     # Several relations may join the two: they follow each other in this order.
     while edge < end and adjacency.sorted_neighbour[edge] == neighbour:

@@ -386,7 +386,7 @@ class ComparedCandidates:
     def _prepare_side(self, side: int) -> tuple[NDArray[Any], ...]:
         """The fields of SideInputs for all rows: competitors are among all of them."""
         adjacency = (self.graphs.left, self.graphs.right)[side]
-        degree = adjacency.literal_start - adjacency.start[: adjacency.entity_count]
+        degree = adjacency.literal_start - adjacency.start[: len(adjacency.literal_start)]
         comparison = self.comparison[side]
         rarity = -np.ascontiguousarray(comparison[:, JOINT_FREQUENCY])
         support = np.ascontiguousarray(comparison[:, SUPPORT])

@@ -135,7 +135,7 @@ def _fill_neighbours(
     adjacency: Adjacency, entities: IntArray, min_functionality: float, mask: BoolArray
 ) -> None:
     for entity in entities:
-        for edge in range(adjacency.start[entity], adjacency.start[entity + 1]):
+        for edge in range(adjacency.start[entity], adjacency.stop[entity]):
             if adjacency.functionality[edge] >= min_functionality:
                 mask[adjacency.neighbour[edge]] = True
 
@@ -381,7 +381,7 @@ def drop_ungrounded(
         The match probabilities without them, and the pairs set to 0.
     """
     matches = select_matches(graphs, probabilities).left
-    left_nodes = np.repeat(np.arange(graphs.left.node_count), np.diff(matches.start))
+    left_nodes = np.repeat(np.arange(graphs.left.node_count), matches.stop - matches.start)
     left = left_nodes.astype(np.int32)
     # Only unlinked entities need grounds: anchors and literals are certain.
     grounded = ~graphs.searchable[0][left]
@@ -414,8 +414,8 @@ def _extend_grounded(
 ) -> bool:
     """Mark the matches that a grounded match is evidence for; whether there were any."""
     found = False
-    for x in range(left.literal_start.size):
-        for m in range(matches.start[x], matches.start[x + 1]):
+    for x in range(left.entity_count):
+        for m in range(matches.start[x], matches.stop[x]):
             if not grounded[m] and _has_grounded_evidence(
                 left, right, matches, inclusion, min_weight, grounded, x, matches.counterpart[m]
             ):
@@ -435,10 +435,10 @@ def _has_grounded_evidence(
     x: int,
     x2: int,
 ) -> bool:
-    stop = right.start[x2 + 1]
-    for edge in range(left.start[x], left.start[x + 1]):
+    stop = right.stop[x2]
+    for edge in range(left.start[x], left.stop[x]):
         y = left.neighbour[edge]
-        for m in range(matches.start[y], matches.start[y + 1]):
+        for m in range(matches.start[y], matches.stop[y]):
             if not grounded[m]:
                 continue
             y2 = matches.counterpart[m]

@@ -199,7 +199,7 @@ def _sum_support(
     stop = right.literal_start[x2]
     for edge in range(left.start[x], left.literal_start[x]):
         y = left.neighbour[edge]
-        for m in range(matches.start[y], matches.start[y + 1]):
+        for m in range(matches.start[y], matches.stop[y]):
             y2 = matches.counterpart[m]
             edge2 = find_first(right.sorted_neighbour, right.start[x2], stop, y2)
             while edge2 < stop and right.sorted_neighbour[edge2] == y2:
@@ -244,7 +244,7 @@ def _compare_facts(
         for edge in range(group, end):
             y = left.neighbour[edge]
             best_match, best_shared = 0.0, 0.0
-            for m in range(matches.start[y], matches.start[y + 1]):
+            for m in range(matches.start[y], matches.stop[y]):
                 p = matches.probability[m]
                 best_match = max(best_match, p)
                 edge2 = find_first(
@@ -298,10 +298,10 @@ def _count_having_all(
     """Compute the logarithm of the number of entities that have all these facts."""
     if fact_count == 0:
         # No fact: all entities, and one more to tell it from a fact that all have.
-        return math.log(adjacency.literal_start.size + 1)
+        return math.log(adjacency.entity_count + 1)
     # The entities with the most telling fact are a group of edges; the others are tried on them.
     y, inverse = facts.neighbour[0], facts.relation[0] ^ 1
-    first = find_first(adjacency.relation, adjacency.start[y], adjacency.start[y + 1], inverse)
+    first = find_first(adjacency.relation, adjacency.start[y], adjacency.stop[y], inverse)
     end = adjacency.group_end[first]
     if end - first > max_degree:
         return math.log(end - first)
@@ -365,10 +365,10 @@ def _compare_literals(
             continue
         total, best = 0.0, 0.0
         # Edges to literals are the last ones of an entity in both orders.
-        stop = right.start[x2 + 1]
-        for edge in range(left.literal_start[x], left.start[x + 1]):
+        stop = right.stop[x2]
+        for edge in range(left.literal_start[x], left.stop[x]):
             y = left.neighbour[edge]
-            for m in range(left_matches.start[y], left_matches.start[y + 1]):
+            for m in range(left_matches.start[y], left_matches.stop[y]):
                 y2, p = left_matches.counterpart[m], left_matches.probability[m]
                 edge2 = find_first(right.sorted_neighbour, right.literal_start[x2], stop, y2)
                 while edge2 < stop and right.sorted_neighbour[edge2] == y2:
@@ -395,9 +395,9 @@ def _have_common_attribute(
     left: Adjacency, right: Adjacency, inclusion: Inclusion, x: int, x2: int, min_inclusion: float
 ) -> bool:
     group = left.literal_start[x]
-    while group < left.start[x + 1]:
+    while group < left.stop[x]:
         group2 = right.literal_start[x2]
-        while group2 < right.start[x2 + 1]:
+        while group2 < right.stop[x2]:
             forward, backward = find_inclusion(
                 inclusion, left.relation[group], right.relation[group2]
             )
@@ -413,10 +413,10 @@ def _find_match_elsewhere(
     left: Adjacency, right: Adjacency, matches: Matches, x: int, x2: int
 ) -> float:
     """Find the best match of a literal of x with one that x' does not have."""
-    best, stop = 0.0, right.start[x2 + 1]
-    for edge in range(left.literal_start[x], left.start[x + 1]):
+    best, stop = 0.0, right.stop[x2]
+    for edge in range(left.literal_start[x], left.stop[x]):
         y = left.neighbour[edge]
-        for m in range(matches.start[y], matches.start[y + 1]):
+        for m in range(matches.start[y], matches.stop[y]):
             y2 = matches.counterpart[m]
             edge2 = find_first(right.sorted_neighbour, right.literal_start[x2], stop, y2)
             if not (edge2 < stop and right.sorted_neighbour[edge2] == y2):
@@ -445,7 +445,7 @@ def list_evidence(
         right_edges.setdefault(neighbour, []).append((relation, inverse_functionality))
     pieces = []
     for d, y, inverse_functionality in _iterate_edges(graphs.left, left):
-        for m in range(*matches.left.start[y : y + 2].tolist()):
+        for m in range(int(matches.left.start[y]), int(matches.left.stop[y])):
             y2, p = int(matches.left.counterpart[m]), float(matches.left.probability[m])
             for d2, inverse_functionality2 in right_edges.get(y2, []):
                 inclusions = find_inclusion(relations.left, d, d2)
@@ -458,7 +458,7 @@ def list_evidence(
 
 
 def _iterate_edges(adjacency: Adjacency, node: int) -> Iterator[tuple[int, int, float]]:
-    edges = slice(*adjacency.start[node : node + 2].tolist())
+    edges = slice(int(adjacency.start[node]), int(adjacency.stop[node]))
     return zip(
         adjacency.relation[edges].tolist(),
         adjacency.neighbour[edges].tolist(),

@@ -339,8 +339,8 @@ def _gather_support(
     min_weight: float,
 ) -> Support:
     # Dense, and 0 between two entities: only what was reached has to be reset.
-    support = np.zeros(right.start.size - 1, dtype=np.float64)
-    reached = np.empty(right.start.size - 1, dtype=np.int32)
+    support = np.zeros(right.start.size, dtype=np.float64)
+    reached = np.empty(right.start.size, dtype=np.int32)
     left_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
     right_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
     score = np.empty(wanted.size * max_candidates, dtype=np.float32)
@@ -349,18 +349,18 @@ def _gather_support(
         reached_count = 0
         # Not 0 at first, so never counted as reached; and -inf whatever is added.
         _set_support(support, rejected, x, -np.inf)
-        for edge in range(left.start[x], left.start[x + 1]):
+        for edge in range(left.start[x], left.stop[x]):
             inverse_functionality = left.inverse_functionality[edge]
             if inverse_functionality == 0:
                 continue
             y = left.neighbour[edge]
             d = left.relation[edge]
-            for m in range(matches.start[y], matches.start[y + 1]):
+            for m in range(matches.start[y], matches.stop[y]):
                 y2 = matches.counterpart[m]
                 # The edges (y', d'⁻¹, x') of a group weigh the same, since the functionality of
                 # the group is the inverse functionality of (x', d', y') for all its x'.
                 group = right.start[y2]
-                while group < right.start[y2 + 1]:
+                while group < right.stop[y2]:
                     end = right.group_end[group]
                     functionality = right.functionality[group]
                     if functionality > 0:
@@ -406,7 +406,7 @@ def _gather_support(
 @jit_cached()
 def _set_support(support: NDArray[np.float64], rejected: Matches, x: int, value: float) -> None:
     """Set the support of all counterparts that are rejected for x."""
-    for m in range(rejected.start[x], rejected.start[x + 1]):
+    for m in range(rejected.start[x], rejected.stop[x]):
         support[rejected.counterpart[m]] = value
 
 

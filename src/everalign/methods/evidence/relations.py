@@ -26,15 +26,17 @@ CHUNK_SIZE = 4096
 
 
 class Matches(NamedTuple):
-    """The counterparts of the nodes of one side, in compressed sparse row layout.
+    """The counterparts of the nodes of one side, those of each node in one block.
 
     Attributes:
-        start: The counterparts of node x are those from `start[x]` to `start[x + 1]`.
+        start: The counterparts of node x are those from `start[x]` to `stop[x]`.
+        stop: See `start`.
         counterpart: Node of the other side.
         probability: Match probability.
     """
 
     start: OffsetArray
+    stop: OffsetArray
     counterpart: IntArray
     probability: FloatArray
 
@@ -86,7 +88,7 @@ def _index_side(
     start = np.zeros(node_count + 1, dtype=np.int64)
     np.cumsum(np.bincount(node, minlength=node_count), out=start[1:])
     columns = counterpart[order].astype(np.int32), probability[order].astype(np.float32)
-    return Matches(start, *columns)
+    return Matches(start[:-1].copy(), start[1:].copy(), *columns)
 
 
 class Inclusion(NamedTuple):
@@ -202,11 +204,10 @@ def _compute_inclusion(
 
 def _count_comparable(adjacency: Adjacency, matches: Matches) -> NDArray[np.float64]:
     """Count for each directed relation the edges with two matched nodes, by best probability."""
-    best = np.zeros(len(matches.start) - 1, dtype=np.float32)
-    np.maximum.at(
-        best, np.repeat(np.arange(len(best)), np.diff(matches.start)), matches.probability
-    )
-    node = np.repeat(np.arange(adjacency.node_count), np.diff(adjacency.start))
+    best = np.zeros(len(matches.start), dtype=np.float32)
+    node = np.repeat(np.arange(len(best)), matches.stop - matches.start)
+    np.maximum.at(best, node, matches.probability)
+    node = np.repeat(np.arange(adjacency.node_count), adjacency.stop - adjacency.start)
     count: NDArray[np.float64] = np.bincount(
         adjacency.relation,
         best[node].astype(np.float64) * best[adjacency.neighbour],
@@ -227,16 +228,16 @@ def _find_cooccurrences(
     right_relation = np.empty(capacity, dtype=np.int32)
     amount = np.empty(capacity, dtype=np.float32)
     for x in range(first, end):
-        for m in range(matches.start[x], matches.start[x + 1]):
+        for m in range(matches.start[x], matches.stop[x]):
             x2 = matches.counterpart[m]
-            for edge in range(left.start[x], left.start[x + 1]):
+            for edge in range(left.start[x], left.stop[x]):
                 # Inverse relations are added by _sum_cooccurrences.
                 if left.relation[edge] & 1:
                     continue
                 y = left.neighbour[edge]
-                for n in range(matches.start[y], matches.start[y + 1]):
+                for n in range(matches.start[y], matches.stop[y]):
                     y2 = matches.counterpart[n]
-                    stop = right.start[x2 + 1]
+                    stop = right.stop[x2]
                     edge2 = find_first(right.sorted_neighbour, right.start[x2], stop, y2)
                     # Parallel edges: each relation that joins the counterparts co-occurs.
                     while edge2 < stop and right.sorted_neighbour[edge2] == y2:
