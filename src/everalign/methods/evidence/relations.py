@@ -145,13 +145,34 @@ def align_relations(
     )
     left_comparable = _count_comparable(left, matches.left)
     right_comparable = _count_comparable(right, matches.right)
+    return compute_inclusions(
+        left_relation, right_relation, amount, (left_comparable, right_comparable), config
+    )
+
+
+def compute_inclusions(
+    left_relation: IntArray,
+    right_relation: IntArray,
+    cooccurrence: NDArray[np.float64],
+    comparable: tuple[NDArray[np.float64], NDArray[np.float64]],
+    config: EvidenceParameters,
+) -> RelationInclusions:
+    """Compute inclusions from the sums of co-occurrences and comparable edges.
+
+    Args:
+        left_relation: Left directed relation of each pair that co-occurs.
+        right_relation: Right directed relation of each.
+        cooccurrence: Sum of the co-occurrences of each.
+        comparable: Sum of the comparable edges of each left and each right directed relation.
+        config: Gives the prior and its strength.
+
+    Returns:
+        The inclusions.
+    """
+    left, right = comparable
     return RelationInclusions(
-        _compute_inclusion(
-            left_relation, right_relation, amount, left_comparable, right_comparable, config
-        ),
-        _compute_inclusion(
-            right_relation, left_relation, amount, right_comparable, left_comparable, config
-        ),
+        _compute_inclusion(left_relation, right_relation, cooccurrence, left, right, config),
+        _compute_inclusion(right_relation, left_relation, cooccurrence, right, left, config),
     )
 
 

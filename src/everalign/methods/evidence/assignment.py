@@ -1,0 +1,98 @@
+"""One-to-one selection that follows changes: greedy, from the best pair down.
+
+A pair is selected if neither of its entities has a better pair that is selected. So a change
+concerns pairs of the same entities, and of those only worse ones: looking at them from the best
+down gives exactly what a selection of all pairs would give.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign._numba import jit_cached
+from everalign.graph import IntArray
+from everalign.graph.growing import Offsets
+from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_first
+from everalign.methods.evidence.candidate_store import CandidateStore, Pairs
+
+
+def refresh_selection(store: CandidateStore, changed: Pairs) -> NDArray[np.int64]:
+    """Select again after the confidence of some candidates has changed.
+
+    Args:
+        store: The candidates; their column `selected` is changed.
+        changed: Candidates that are new or have another confidence, and any candidate of each
+            entity that has lost one.
+
+    Returns:
+        The rows that are selected and were not, or the other way round.
+    """
+    flipped: NDArray[np.int64] = _select_again(
+        *store.by_left,
+        store.rows["right"],
+        *store.by_right,
+        store.lefts["left"],
+        store.column("confidence"),
+        store.column("selected"),
+        changed.row,
+        changed.left,
+    )
+    return flipped
+
+
+@jit_cached()
+def _select_again(
+    left_start: Offsets,
+    left_stop: Offsets,
+    row_right: IntArray,
+    right_start: Offsets,
+    right_stop: Offsets,
+    row_left: IntArray,
+    score: FloatArray,
+    selected: BoolArray,
+    rows: Offsets,
+    lefts: Offsets,
+) -> Offsets:
+    # Best first, and of equal ones by their ids: (-score, left, right, row).
+    heap = [(np.float32(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
+    waiting = set([np.int64(-1)])
+    flipped = [np.int64(0) for _ in range(0)]
+    for i in range(rows.size):
+        if rows[i] not in waiting:
+            waiting.add(rows[i])
+            heap.append((-score[rows[i]], lefts[i], np.int64(row_right[rows[i]]), rows[i]))
+    heapq.heapify(heap)
+    while len(heap):
+        key = heapq.heappop(heap)
+        x, x2, row = key[1], key[2], key[3]
+        waiting.discard(row)
+        is_free = True
+        for k in range(left_start[x], left_stop[x]):
+            if selected[k] and k != row and (-score[k], x, np.int64(row_right[k]), k) < key:
+                is_free = False
+        for k in range(right_start[x2], right_stop[x2]):
+            other = np.int64(row_left[k])
+            m = find_first(row_right, left_start[other], left_stop[other], x2)
+            if selected[m] and m != row and (-score[m], other, x2, m) < key:
+                is_free = False
+        if is_free == selected[row]:
+            continue
+        selected[row] = is_free
+        flipped.append(row)
+        # Only worse pairs of the two entities depend on this one.
+        for k in range(left_start[x], left_stop[x]):
+            worse = (-score[k], x, np.int64(row_right[k]), np.int64(k))
+            if worse > key and worse[3] not in waiting:
+                waiting.add(worse[3])
+                heapq.heappush(heap, worse)
+        for k in range(right_start[x2], right_stop[x2]):
+            other = np.int64(row_left[k])
+            m = find_first(row_right, left_start[other], left_stop[other], x2)
+            worse = (-score[m], other, x2, np.int64(m))
+            if worse > key and worse[3] not in waiting:
+                waiting.add(worse[3])
+                heapq.heappush(heap, worse)
+    return np.unique(np.array(flipped))

@@ -1,0 +1,444 @@
+"""The candidates and matches of an alignment, in blocks that an update can rewrite.
+
+The rows of a left entity are a block, sorted by right entity; an index has the left entities of
+each right one. The matches that are evidence for others are derived from the match probabilities
+and kept in the same way, by left and by right node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign._numba import jit_cached
+from everalign.graph import IntArray
+from everalign.graph.growing import (
+    GrowingColumns,
+    Offsets,
+    list_block_rows,
+    place_blocks,
+    repeat_keys,
+)
+from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_first
+from everalign.methods.evidence.relations import Matches, MatchIndex
+
+# What is known of each candidate besides its two entities.
+ROW_COLUMNS: Mapping[str, type[np.generic]] = {
+    "probability": np.float32,  # match probability
+    "support": np.float32,
+    "joint_frequency_left": np.float32,
+    "joint_frequency_right": np.float32,
+    "dangling": np.float32,  # probability that one of the two is dangling, if half of all were
+    "confidence": np.float32,
+    "level": np.int32,  # how many steps of evidence lead to an anchor; see `grounding`
+    "selected": np.bool_,  # by one-to-one selection
+}
+# The same where the graphs have literals: what the features of competitors need.
+LITERAL_ROW_COLUMNS: Mapping[str, type[np.generic]] = {
+    "best_literal": np.float32,
+    "name_similarity": np.float32,
+    "explained_share": np.float32,
+}
+
+Row = NDArray[np.int64]
+
+
+class Pairs(NamedTuple):
+    """Some rows of the store with their entities, sorted by left and then by right id."""
+
+    row: Row
+    left: Offsets
+    right: Offsets
+
+
+class SideIndex(NamedTuple):
+    """Blocks by entity or node: the first row of each, and the row after the last one."""
+
+    start: Offsets
+    stop: Offsets
+
+    @staticmethod
+    def from_sorted(keys: NDArray[np.integer], key_count: int) -> SideIndex:
+        """Index rows that are sorted by key.
+
+        Args:
+            keys: The key of each row.
+            key_count: Number of keys that there is room for.
+
+        Returns:
+            The index.
+        """
+        end = np.cumsum(np.bincount(keys, minlength=key_count))
+        return SideIndex(np.append(0, end[:-1]).astype(np.int64), end.astype(np.int64))
+
+
+class CandidateStore:
+    """Candidate pairs with everything that is known of them.
+
+    Args:
+        rows: `right` and the columns of `ROW_COLUMNS`, in blocks by left entity.
+        by_left: The blocks of left entities.
+        lefts: The column `left`: the left entities of each right one, ascending.
+        by_right: The blocks of right entities in `lefts`.
+    """
+
+    def __init__(
+        self, rows: GrowingColumns, by_left: SideIndex, lefts: GrowingColumns, by_right: SideIndex
+    ) -> None:
+        self.rows = rows
+        self.by_left = by_left
+        self.lefts = lefts
+        self.by_right = by_right
+
+    @staticmethod
+    def from_columns(
+        left: IntArray,
+        right: IntArray,
+        columns: Mapping[str, NDArray[Any]],
+        capacities: tuple[int, int],
+    ) -> CandidateStore:
+        """Build the store of candidates that are sorted by left and then by right id.
+
+        Args:
+            left: Left entity of each.
+            right: Right entity of each.
+            columns: What is known of them, by name.
+            capacities: Numbers of left and right entities to make room for.
+
+        Returns:
+            The store.
+        """
+        order = np.argsort(right, kind="stable")
+        return CandidateStore(
+            GrowingColumns.from_arrays({"right": right, **columns}),
+            SideIndex.from_sorted(left, capacities[0]),
+            GrowingColumns.from_arrays({"left": left[order]}),
+            SideIndex.from_sorted(right, capacities[1]),
+        )
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column; not valid after the next change of the store.
+
+        Args:
+            name: Name of the column.
+
+        Returns:
+            The values of all rows, those that are no longer in use among them.
+        """
+        return self.rows[name]
+
+    def list_pairs(self, left: NDArray[np.integer]) -> Pairs:
+        """List the candidates of left entities.
+
+        Args:
+            left: Left entities, ascending and distinct.
+
+        Returns:
+            Their candidates.
+        """
+        row = list_block_rows(*self.by_left, left)
+        return Pairs(row, repeat_keys(*self.by_left, left), self.rows["right"][row].astype(np.int64))
+
+    def list_touching(
+        self, left: NDArray[np.integer], right: NDArray[np.integer]
+    ) -> Pairs:
+        """List the candidates of left and of right entities.
+
+        Args:
+            left: Left entities, ascending and distinct.
+            right: Right entities, ascending and distinct.
+
+        Returns:
+            The candidates with one of them, each once.
+        """
+        pairs = self.list_pairs(np.union1d(left, self.find_lefts(right)))
+        keep = mark_members(left, pairs.left) | mark_members(right, pairs.right)
+        return Pairs(*(column[keep] for column in pairs))
+
+    def list_all(self) -> Pairs:
+        """List all candidates.
+
+        Returns:
+            The candidates.
+        """
+        return self.list_pairs(np.flatnonzero(self.by_left.stop > self.by_left.start))
+
+    def find_lefts(self, right: NDArray[np.integer]) -> Offsets:
+        """Find the left entities of which right ones are candidates.
+
+        Args:
+            right: Right entities.
+
+        Returns:
+            Left entities, ascending and distinct.
+        """
+        rows = list_block_rows(*self.by_right, right)
+        return np.unique(self.lefts["left"][rows]).astype(np.int64)
+
+    def find_rows(self, left: NDArray[np.integer], right: NDArray[np.integer]) -> Row:
+        """Find the rows of pairs.
+
+        Args:
+            left: Left entities.
+            right: Right entities, as many.
+
+        Returns:
+            The row of each; -1 for pairs that are no candidates.
+        """
+        return _find_rows(
+            *self.by_left, self.rows["right"], left.astype(np.int64), right.astype(np.int64)
+        )
+
+    def replace_blocks(
+        self,
+        old: Pairs,
+        owners: Offsets,
+        left: Offsets,
+        right: Offsets,
+        columns: Mapping[str, NDArray[Any]],
+    ) -> Pairs:
+        """Write the blocks of some left entities again.
+
+        Args:
+            old: All present candidates of these entities.
+            owners: The left entities, ascending and distinct.
+            left: Left entity of each new candidate; sorted by left and then by right id.
+            right: Right entity of each.
+            columns: What is known of them, by name.
+
+        Returns:
+            The new candidates.
+        """
+        first = self.rows.reserve(len(left))
+        new = slice(first, first + len(left))
+        sizes = np.bincount(np.searchsorted(owners, left), minlength=len(owners))
+        place_blocks(*self.by_left, owners, sizes, first)
+        self.rows["right"][new] = right
+        for name, values in columns.items():
+            self.rows[name][new] = values
+        width = len(self.by_right.start)
+        self._replace_lefts(old.left * width + old.right, left * width + right, width)
+        return Pairs(np.arange(new.start, new.stop), left, right)
+
+    def _replace_lefts(self, old_keys: Offsets, new_keys: Offsets, width: int) -> None:
+        """Keep the index of right entities in line with pairs that come and go."""
+        gone, came = np.setdiff1d(old_keys, new_keys), np.setdiff1d(new_keys, old_keys)
+        owners = np.unique(np.concatenate([gone, came]) % width)
+        if not len(owners):
+            return
+        rows = list_block_rows(*self.by_right, owners)
+        # From here on by right entity first.
+        height = len(self.by_left.start)
+        keys = repeat_keys(*self.by_right, owners) * height + self.lefts["left"][rows]
+        gone, came = (keys % width * height + keys // width for keys in (gone, came))
+        keys = np.union1d(keys[~mark_members(np.sort(gone), keys)], came)
+        first = self.lefts.reserve(len(keys))
+        sizes = np.bincount(np.searchsorted(owners, keys // height), minlength=len(owners))
+        place_blocks(*self.by_right, owners, sizes, first)
+        self.lefts["left"][first : first + len(keys)] = keys % height
+
+
+class MatchStore:
+    """The matches of the nodes of both sides, in blocks.
+
+    Args:
+        left: The columns `counterpart`, `probability` and `level` by left node.
+        by_left: The blocks of left nodes.
+        right: The columns `counterpart` and `probability` by right node.
+        by_right: The blocks of right nodes.
+    """
+
+    def __init__(
+        self, left: GrowingColumns, by_left: SideIndex, right: GrowingColumns, by_right: SideIndex
+    ) -> None:
+        self.left = left
+        self.by_left = by_left
+        self.right = right
+        self.by_right = by_right
+
+    @staticmethod
+    def from_index(matches: MatchIndex, level: NDArray[np.int32]) -> MatchStore:
+        """Make matches follow updates.
+
+        Args:
+            matches: The matches.
+            level: The level of each match, in the order of left nodes.
+
+        Returns:
+            A copy with room for more.
+        """
+        left, right = matches
+        return MatchStore(
+            GrowingColumns.from_arrays(
+                {"counterpart": left.counterpart, "probability": left.probability, "level": level}
+            ),
+            SideIndex(left.start.copy(), left.stop.copy()),
+            GrowingColumns.from_arrays(
+                {"counterpart": right.counterpart, "probability": right.probability}
+            ),
+            SideIndex(right.start.copy(), right.stop.copy()),
+        )
+
+    @property
+    def view(self) -> MatchIndex:
+        """The matches as they are now; not valid after the next change."""
+        return MatchIndex(
+            Matches(*self.by_left, self.left["counterpart"], self.left["probability"]),
+            Matches(*self.by_right, self.right["counterpart"], self.right["probability"]),
+        )
+
+    def replace_left(self, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]) -> None:
+        """Write the matches of left nodes again.
+
+        Args:
+            nodes: The nodes, ascending and distinct.
+            node: The node of each match; sorted by node and then by counterpart.
+            columns: Counterpart, probability and level of each.
+        """
+        _write_blocks(self.left, self.by_left, nodes, node, columns)
+
+    def replace_right(self, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]) -> None:
+        """Write the matches of right nodes again.
+
+        Args:
+            nodes: The nodes, ascending and distinct.
+            node: The node of each match; sorted by node and then by counterpart.
+            columns: Counterpart and probability of each.
+        """
+        _write_blocks(self.right, self.by_right, nodes, node, columns)
+
+
+def _write_blocks(
+    target: GrowingColumns,
+    index: SideIndex,
+    keys: Offsets,
+    key: Offsets,
+    columns: list[NDArray[Any]],
+) -> None:
+    first = target.reserve(len(key))
+    place_blocks(*index, keys, np.bincount(np.searchsorted(keys, key), minlength=len(keys)), first)
+    for name, values in zip(target.names(), columns, strict=True):
+        target[name][first : first + len(key)] = values
+
+
+def mark_members(
+    sorted_ids: NDArray[np.integer], ids: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """Mark the ids that are in a sorted array.
+
+    Args:
+        sorted_ids: Ids, ascending.
+        ids: Any ids.
+
+    Returns:
+        A mask over `ids`.
+
+    Example:
+        >>> mark_members(np.array([2, 5]), np.array([5, 3])).tolist()
+        [True, False]
+    """
+    if len(sorted_ids) == 0:
+        return np.zeros(len(ids), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
+    return np.asarray(sorted_ids[place] == ids)
+
+
+def derive_matches(
+    store: CandidateStore,
+    left: Offsets,
+    right: Offsets,
+    min_probability: float,
+    searchable: tuple[BoolArray, BoolArray],
+) -> tuple[tuple[Offsets, list[NDArray[Any]]], tuple[Offsets, list[NDArray[Any]]]]:
+    """Derive the matches of some entities from the match probabilities of their candidates.
+
+    Args:
+        store: The candidates.
+        left: Left entities, ascending and distinct.
+        right: Right entities, ascending and distinct.
+        min_probability: Match probability from which a pair is a match.
+        searchable: Which left and right entities can have one.
+
+    Returns:
+        For the left entities the entity of each match, with the columns counterpart, probability
+        and level; for the right ones the same without level. The probabilities of one entity sum
+        to 1 at most.
+    """
+    pairs = store.list_touching(left, right)
+    probability = store.column("probability")
+    likely = (
+        (probability[pairs.row] >= min_probability)
+        & searchable[0][pairs.left]
+        & searchable[1][pairs.right]
+    )
+    pairs = Pairs(*(column[likely] for column in pairs))
+    totals = np.maximum(
+        *_sum_probabilities(
+            *store.by_left,
+            store.rows["right"],
+            probability,
+            *store.by_right,
+            store.lefts["left"],
+            searchable[0],
+            searchable[1],
+            min_probability,
+            pairs.left,
+            pairs.right,
+        )
+    )
+    # Pairs of one entity exclude each other.
+    shared = (probability[pairs.row] / np.maximum(1, totals)).astype(np.float32)
+    of_left = np.flatnonzero(mark_members(left, pairs.left))
+    of_right = np.flatnonzero(mark_members(right, pairs.right))
+    of_right = of_right[np.lexsort((pairs.left[of_right], pairs.right[of_right]))]
+    level = store.column("level")[pairs.row]
+    return (
+        (pairs.left[of_left], [pairs.right[of_left], shared[of_left], level[of_left]]),
+        (pairs.right[of_right], [pairs.left[of_right], shared[of_right]]),
+    )
+
+
+@jit_cached()
+def _find_rows(
+    start: Offsets, stop: Offsets, right: IntArray, left_ids: Offsets, right_ids: Offsets
+) -> Offsets:
+    out = np.empty(left_ids.size, dtype=np.int64)
+    for i in range(left_ids.size):
+        end = stop[left_ids[i]]
+        row = find_first(right, start[left_ids[i]], end, right_ids[i])
+        out[i] = row if row < end and right[row] == right_ids[i] else -1
+    return out
+
+
+@jit_cached()
+def _sum_probabilities(
+    left_start: Offsets,
+    left_stop: Offsets,
+    row_right: IntArray,
+    probability: FloatArray,
+    right_start: Offsets,
+    right_stop: Offsets,
+    row_left: IntArray,
+    left_searchable: BoolArray,
+    right_searchable: BoolArray,
+    min_probability: float,
+    left_ids: Offsets,
+    right_ids: Offsets,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each pair, the sum of the probabilities of its left and of its right entity."""
+    of_left, of_right = np.zeros(left_ids.size), np.zeros(left_ids.size)
+    for i in range(left_ids.size):
+        x, x2 = left_ids[i], right_ids[i]
+        for row in range(left_start[x], left_stop[x]):
+            if probability[row] >= min_probability and right_searchable[row_right[row]]:
+                of_left[i] += probability[row]
+        for k in range(right_start[x2], right_stop[x2]):
+            other = row_left[k]
+            if left_searchable[other]:
+                row = find_first(row_right, left_start[other], left_stop[other], x2)
+                if probability[row] >= min_probability:
+                    of_right[i] += probability[row]
+    return of_left, of_right
