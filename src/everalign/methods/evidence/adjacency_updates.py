@@ -81,9 +81,7 @@ class GrowingAdjacency:
         nodes = {name: getattr(adjacency, name) for name in NODE_COLUMNS}
         nodes["relation_functionality"] = _measure_functionality(adjacency)
         return GrowingAdjacency(
-            GrowingColumns.from_arrays(
-                {name: getattr(adjacency, name) for name in EDGE_COLUMNS}
-            ),
+            GrowingColumns.from_arrays({name: getattr(adjacency, name) for name in EDGE_COLUMNS}),
             nodes,
             adjacency.entity_count,
             attribute_offset,

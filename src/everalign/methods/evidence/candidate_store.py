@@ -140,11 +140,11 @@ class CandidateStore:
             Their candidates.
         """
         row = list_block_rows(*self.by_left, left)
-        return Pairs(row, repeat_keys(*self.by_left, left), self.rows["right"][row].astype(np.int64))
+        return Pairs(
+            row, repeat_keys(*self.by_left, left), self.rows["right"][row].astype(np.int64)
+        )
 
-    def list_touching(
-        self, left: NDArray[np.integer], right: NDArray[np.integer]
-    ) -> Pairs:
+    def list_touching(self, left: NDArray[np.integer], right: NDArray[np.integer]) -> Pairs:
         """List the candidates of left and of right entities.
 
         Args:
@@ -324,9 +324,7 @@ def _write_blocks(
         target[name][first : first + len(key)] = values
 
 
-def mark_members(
-    sorted_ids: NDArray[np.integer], ids: NDArray[np.integer]
-) -> NDArray[np.bool_]:
+def mark_members(sorted_ids: NDArray[np.integer], ids: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Mark the ids that are in a sorted array.
 
     Args:

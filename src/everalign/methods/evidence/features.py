@@ -17,7 +17,12 @@ from everalign.literals import (
     compute_name_similarity,
     learn_name_models,
 )
-from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetArray
+from everalign.methods.evidence.adjacency import (
+    Adjacency,
+    BoolArray,
+    FloatArray,
+    OffsetArray,
+)
 from everalign.methods.evidence.candidates import (
     BEST_OTHER,
     COUNT,
@@ -317,6 +322,84 @@ def list_feature_names(graphs: GraphPair) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class FeatureInputs:
+    """What the features of candidates are computed from: all candidates of some entities.
+
+    Attributes:
+        table: The candidates, all competitors of each among them.
+        comparison: Rows of NEIGHBOUR_COLUMNS from the left and from the right. Of competitors
+            only SUPPORT and JOINT_FREQUENCY are looked at.
+        previous: Match probabilities in the round before; 0 for new candidates.
+        degrees: Number of edges of the left and of the right entity of each, without literals.
+        literals: Rows of LITERAL_COLUMNS and of the comparison of names, if there are literals.
+        vector_similarity: Cosine of the vectors of each, if there are vectors.
+    """
+
+    table: CandidateTable
+    comparison: tuple[FloatArray, FloatArray]
+    previous: FloatArray
+    degrees: tuple[OffsetArray, OffsetArray]
+    literals: FloatArray | None = None
+    vector_similarity: FloatArray | None = None
+
+    def compute_features(self, rows: Rows | None = None) -> FloatArray:
+        """Compute the features of some candidates, or of all.
+
+        Args:
+            rows: Rows of the table.
+
+        Returns:
+            A row for each, with the columns of `list_feature_names`.
+        """
+        chosen = np.arange(len(self.previous)) if rows is None else rows
+        blocks = [self._compute_neighbour_features(chosen)]
+        # All rows, not only the chosen ones: margins depend on competitors.
+        if self.vector_similarity is not None:
+            cosine = self.vector_similarity
+            vectors = MarginInputs.from_scores(cosine[:, None], [cosine], self.table)
+            blocks.append(_stack_features(VECTORS, vectors)[chosen])
+        if self.literals is not None:
+            explained_mean = self.literals[:, RIGHT_EXPLAINED:].mean(axis=1)
+            best_literal, name_similarity = self.literals[:, [BEST_LITERAL, NAME_SIMILARITY]].T
+            scores = [best_literal, name_similarity, explained_mean]
+            literals = MarginInputs.from_scores(self.literals, scores, self.table)
+            blocks.append(_stack_features(LITERALS, literals)[chosen])
+        return np.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0]
+
+    def _compute_neighbour_features(self, rows: Rows) -> FloatArray:
+        # Competitors are among all rows, so that only the rest can be cut into chunks.
+        left, right = map_parallel(self._prepare_side, 2)
+        pair_columns, side_columns = len(GROUP_COLUMNS[PAIR]), len(GROUP_COLUMNS[SIDE]) // 2
+        out = np.empty((len(rows), pair_columns + 2 * side_columns), dtype=np.float32)
+
+        def fill_chunk(first: int, end: int) -> None:
+            chunk = rows[first:end]
+            sides = [SideInputs(*(values[chunk] for values in side)) for side in (left, right)]
+            block = out[first:end]
+            for column, feature in enumerate(_select_group(PAIR)):
+                block[:, column] = feature.compute(PairInputs(*sides))
+            for side, inputs in enumerate(sides):
+                for column, feature in enumerate(_select_group(SIDE)):
+                    block[:, pair_columns + side * side_columns + column] = feature.compute(inputs)
+
+        map_chunks(fill_chunk, len(rows), CHUNK_SIZE)
+        return out
+
+    def _prepare_side(self, side: int) -> tuple[NDArray[Any], ...]:
+        """The fields of SideInputs for all rows: competitors are among all of them."""
+        comparison = self.comparison[side]
+        rarity = -np.ascontiguousarray(comparison[:, JOINT_FREQUENCY])
+        support = np.ascontiguousarray(comparison[:, SUPPORT])
+        return (
+            comparison,
+            self.degrees[side],
+            rank_competitors(self.table, support, side),
+            find_best_other(self.table, self.previous, side),
+            find_best_other(self.table, rarity, side),
+        )
+
+
+@dataclass(frozen=True)
 class ComparedCandidates:
     """All candidates with their comparisons under the current matches.
 
@@ -350,53 +433,19 @@ class ComparedCandidates:
         Returns:
             A row for each, with the columns `feature_names`.
         """
-        chosen = np.arange(len(self.previous)) if rows is None else rows
-        blocks = [self._compute_neighbour_features(chosen)]
-        if self.graphs.vectors is not None:
-            # All rows, not only the chosen ones: margins depend on competitors.
-            vectors = _compare_vectors(self.graphs.vectors, self.table)
-            blocks.append(_stack_features(VECTORS, vectors)[chosen])
-        if self.literals is not None:
-            explained_mean = self.literals[:, RIGHT_EXPLAINED:].mean(axis=1)
-            best_literal, name_similarity = self.literals[:, [BEST_LITERAL, NAME_SIMILARITY]].T
-            scores = [best_literal, name_similarity, explained_mean]
-            literals = MarginInputs.from_scores(self.literals, scores, self.table)
-            blocks.append(_stack_features(LITERALS, literals)[chosen])
-        return np.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0]
-
-    def _compute_neighbour_features(self, rows: Rows) -> FloatArray:
-        # Competitors are among all rows, so that only the rest can be cut into chunks.
-        left, right = map_parallel(self._prepare_side, 2)
-        pair_columns, side_columns = len(GROUP_COLUMNS[PAIR]), len(GROUP_COLUMNS[SIDE]) // 2
-        out = np.empty((len(rows), pair_columns + 2 * side_columns), dtype=np.float32)
-
-        def fill_chunk(first: int, end: int) -> None:
-            chunk = rows[first:end]
-            sides = [SideInputs(*(values[chunk] for values in side)) for side in (left, right)]
-            block = out[first:end]
-            for column, feature in enumerate(_select_group(PAIR)):
-                block[:, column] = feature.compute(PairInputs(*sides))
-            for side, inputs in enumerate(sides):
-                for column, feature in enumerate(_select_group(SIDE)):
-                    block[:, pair_columns + side * side_columns + column] = feature.compute(inputs)
-
-        map_chunks(fill_chunk, len(rows), CHUNK_SIZE)
-        return out
-
-    def _prepare_side(self, side: int) -> tuple[NDArray[Any], ...]:
-        """The fields of SideInputs for all rows: competitors are among all of them."""
-        adjacency = (self.graphs.left, self.graphs.right)[side]
-        degree = adjacency.literal_start - adjacency.start[: len(adjacency.literal_start)]
-        comparison = self.comparison[side]
-        rarity = -np.ascontiguousarray(comparison[:, JOINT_FREQUENCY])
-        support = np.ascontiguousarray(comparison[:, SUPPORT])
-        return (
-            comparison,
-            degree[(self.table.left, self.table.right)[side]],
-            rank_competitors(self.table, support, side),
-            find_best_other(self.table, self.previous, side),
-            find_best_other(self.table, rarity, side),
+        table, vectors = self.table, self.graphs.vectors
+        inputs = FeatureInputs(
+            table,
+            self.comparison,
+            self.previous,
+            (
+                count_edges(self.graphs.left, table.left),
+                count_edges(self.graphs.right, table.right),
+            ),
+            self.literals,
+            None if vectors is None else compare_vectors(vectors, table.left, table.right),
         )
+        return inputs.compute_features(rows)
 
     def drop_rows(self, dropped: BoolArray) -> ComparedCandidates:
         """Leave out candidates as if they did not exist.
@@ -419,15 +468,40 @@ class ComparedCandidates:
         )
 
 
-def _compare_vectors(vectors: Vectors, table: CandidateTable) -> MarginInputs:
-    cosine = np.empty(len(table.left), dtype=np.float32)
+def count_edges(adjacency: Adjacency, entities: NDArray[np.integer]) -> OffsetArray:
+    """Count the edges of entities, without those to literals.
+
+    Args:
+        adjacency: The graph.
+        entities: The entities.
+
+    Returns:
+        A number for each.
+    """
+    return adjacency.literal_start[entities] - adjacency.start[entities]
+
+
+def compare_vectors(
+    vectors: Vectors, left: NDArray[np.integer], right: NDArray[np.integer]
+) -> FloatArray:
+    """Compute the cosine of the vectors of pairs.
+
+    Args:
+        vectors: Unit vectors of the left and the right entities.
+        left: Left entities.
+        right: Right entities, as many.
+
+    Returns:
+        A number for each pair.
+    """
+    cosine = np.empty(len(left), dtype=np.float32)
 
     def multiply_chunk(first: int, end: int) -> None:
-        left, right = table.left[first:end], table.right[first:end]
-        np.einsum("rd,rd->r", vectors[0][left], vectors[1][right], out=cosine[first:end])
+        rows = vectors[0][left[first:end]], vectors[1][right[first:end]]
+        np.einsum("rd,rd->r", *rows, out=cosine[first:end])
 
     map_chunks(multiply_chunk, len(cosine), CHUNK_SIZE)
-    return MarginInputs.from_scores(cosine[:, None], [cosine], table)
+    return cosine
 
 
 def _stack_features(group: str, inputs: MarginInputs) -> FloatArray:
