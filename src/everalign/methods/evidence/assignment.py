@@ -10,7 +10,6 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
@@ -19,7 +18,7 @@ from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_fir
 from everalign.methods.evidence.candidate_store import CandidateStore, Pairs
 
 
-def refresh_selection(store: CandidateStore, changed: Pairs) -> NDArray[np.int64]:
+def refresh_selection(store: CandidateStore, changed: Pairs) -> Pairs:
     """Select again after the confidence of some candidates has changed.
 
     Args:
@@ -28,9 +27,9 @@ def refresh_selection(store: CandidateStore, changed: Pairs) -> NDArray[np.int64
             entity that has lost one.
 
     Returns:
-        The rows that are selected and were not, or the other way round.
+        The candidates that are selected and were not, or the other way round.
     """
-    flipped: NDArray[np.int64] = _select_again(
+    row, left = _select_again(
         *store.by_left,
         store.rows["right"],
         *store.by_right,
@@ -40,7 +39,7 @@ def refresh_selection(store: CandidateStore, changed: Pairs) -> NDArray[np.int64
         changed.row,
         changed.left,
     )
-    return flipped
+    return Pairs(row, left, store.rows["right"][row].astype(np.int64))
 
 
 @jit_cached()
@@ -55,17 +54,18 @@ def _select_again(
     selected: BoolArray,
     rows: Offsets,
     lefts: Offsets,
-) -> Offsets:
+) -> tuple[Offsets, Offsets]:
     # Best first, and of equal ones by their ids: (-score, left, right, row).
     heap = [(np.float32(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
-    waiting = set([np.int64(-1)])
+    waiting = {np.int64(-1)}
     flipped = [np.int64(0) for _ in range(0)]
+    flipped_left = [np.int64(0) for _ in range(0)]
     for i in range(rows.size):
         if rows[i] not in waiting:
             waiting.add(rows[i])
             heap.append((-score[rows[i]], lefts[i], np.int64(row_right[rows[i]]), rows[i]))
     heapq.heapify(heap)
-    while len(heap):
+    while heap:
         key = heapq.heappop(heap)
         x, x2, row = key[1], key[2], key[3]
         waiting.discard(row)
@@ -82,6 +82,7 @@ def _select_again(
             continue
         selected[row] = is_free
         flipped.append(row)
+        flipped_left.append(x)
         # Only worse pairs of the two entities depend on this one.
         for k in range(left_start[x], left_stop[x]):
             worse = (-score[k], x, np.int64(row_right[k]), np.int64(k))
@@ -95,4 +96,4 @@ def _select_again(
             if worse > key and worse[3] not in waiting:
                 waiting.add(worse[3])
                 heapq.heappush(heap, worse)
-    return np.unique(np.array(flipped))
+    return np.array(flipped), np.array(flipped_left)

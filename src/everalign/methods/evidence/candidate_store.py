@@ -75,6 +75,39 @@ class SideIndex(NamedTuple):
         return SideIndex(np.append(0, end[:-1]).astype(np.int64), end.astype(np.int64))
 
 
+class BlockHistory:
+    """Where the blocks of keys were before they were first rewritten.
+
+    Old rows stay where they were, so that what changed can be seen by comparing the two.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Offsets, Offsets, Offsets]] = []
+
+    def record(self, index: SideIndex, keys: Offsets) -> None:
+        """Note where blocks are now, just before they are rewritten.
+
+        Args:
+            index: The blocks.
+            keys: The keys whose blocks are rewritten.
+        """
+        self._parts.append((keys, index.start[keys], index.stop[keys]))
+
+    def collect(self) -> tuple[Offsets, SideIndex]:
+        """Collect what was recorded, and forget it.
+
+        Returns:
+            The keys, ascending and distinct, and the first places of their blocks.
+        """
+        nothing = np.empty(0, dtype=np.int64)
+        parts = zip((nothing, nothing, nothing), *self._parts, strict=True)
+        keys, start, stop = (np.concatenate(column) for column in parts)
+        self._parts = []
+        # The first record of a key has its oldest place.
+        keys, first = np.unique(keys, return_index=True)
+        return keys, SideIndex(start[first], stop[first])
+
+
 class CandidateStore:
     """Candidate pairs with everything that is known of them.
 
@@ -92,6 +125,7 @@ class CandidateStore:
         self.by_left = by_left
         self.lefts = lefts
         self.by_right = by_right
+        self.history = BlockHistory()
 
     @staticmethod
     def from_columns(
@@ -212,6 +246,7 @@ class CandidateStore:
         Returns:
             The new candidates.
         """
+        self.history.record(self.by_left, owners)
         first = self.rows.reserve(len(left))
         new = slice(first, first + len(left))
         sizes = np.bincount(np.searchsorted(owners, left), minlength=len(owners))
@@ -222,6 +257,18 @@ class CandidateStore:
         width = len(self.by_right.start)
         self._replace_lefts(old.left * width + old.right, left * width + right, width)
         return Pairs(np.arange(new.start, new.stop), left, right)
+
+    def rewrite_blocks(self, owners: Offsets) -> None:
+        """Write blocks again as they are, so that their rows can be changed in place.
+
+        Args:
+            owners: Left entities, ascending and distinct.
+        """
+        pairs = self.list_pairs(owners)
+        columns = {
+            name: self.rows[name][pairs.row] for name in self.rows.names() if name != "right"
+        }
+        self.replace_blocks(pairs, owners, pairs.left, pairs.right, columns)
 
     def _replace_lefts(self, old_keys: Offsets, new_keys: Offsets, width: int) -> None:
         """Keep the index of right entities in line with pairs that come and go."""
@@ -258,6 +305,7 @@ class MatchStore:
         self.by_left = by_left
         self.right = right
         self.by_right = by_right
+        self.left_history, self.right_history = BlockHistory(), BlockHistory()
 
     @staticmethod
     def from_index(matches: MatchIndex, level: NDArray[np.int32]) -> MatchStore:
@@ -298,6 +346,7 @@ class MatchStore:
             node: The node of each match; sorted by node and then by counterpart.
             columns: Counterpart, probability and level of each.
         """
+        self.left_history.record(self.by_left, nodes)
         _write_blocks(self.left, self.by_left, nodes, node, columns)
 
     def replace_right(self, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]) -> None:
@@ -308,6 +357,7 @@ class MatchStore:
             node: The node of each match; sorted by node and then by counterpart.
             columns: Counterpart and probability of each.
         """
+        self.right_history.record(self.by_right, nodes)
         _write_blocks(self.right, self.by_right, nodes, node, columns)
 
 

@@ -150,6 +150,9 @@ class EvidenceParameters(EvidenceSettings):
     # … and one of 1 never fall.
     max_matched_share: float = 0.98
 
+    # Entities that weigh as much as the share of those before: a small update brings few.
+    new_share_strength: float = 50.0
+
     # --- Confidence
     # Confidence per match probability where no known link could be used to calibrate it.
     untrained_factor: float = 0.5

@@ -319,8 +319,6 @@ def compute_confidence(
 ) -> FloatArray:
     """Compute the probability of each pair, given that its entities may be dangling.
 
-    With match probability p, share s and dangling a it is p · s(1 − a) / (s(1 − a) + (1 − s)a).
-
     Args:
         table: The candidates.
         probability: Match probability of each, if there is a counterpart.
@@ -331,21 +329,57 @@ def compute_confidence(
     Returns:
         The confidence of each pair.
     """
+    left_group, right_group = groups.left[table.left], groups.right[table.right]
+    pair_shares = shares[0][left_group], shares[1][right_group]
+    both_later = (left_group > 0) & (right_group > 0)
+    return combine_confidence(probability, dangling, pair_shares, both_later)
+
+
+def combine_confidence(
+    probability: FloatArray,
+    dangling: FloatArray,
+    shares: tuple[FloatArray, FloatArray],
+    both_later: BoolArray,
+) -> FloatArray:
+    """Combine what is known of pairs to their confidence.
+
+    With match probability p, share s and dangling a it is p · s(1 − a) / (s(1 − a) + (1 − s)a).
+
+    Args:
+        probability: Match probability of each pair, if there is a counterpart.
+        dangling: Probability of being dangling, if half of all entities were.
+        shares: Share of entities with a counterpart, of the left and the right entity's group.
+        both_later: Whether both entities came after the first version.
+
+    Returns:
+        The confidence of each pair.
+    """
+    # Both sides estimate the same links. For two entities added later, which have few triples,
+    # both estimates are too low: the greater one counts. But an entity added later is rarely the
+    # counterpart of one that was there from the beginning: for such a pair the lesser one counts.
+    prior = np.where(both_later, np.maximum(*shares), np.minimum(*shares))
     # The match probability holds if there is a counterpart; the other factor is that there is one.
-    prior = _choose_prior(shares, groups.left[table.left], groups.right[table.right])
     matched = prior * (1 - dangling)
     return (probability * matched / (matched + (1 - prior) * dangling)).astype(np.float32)
 
 
-def _choose_prior(
-    shares: MatchedShares, left_group: NDArray[np.int64], right_group: NDArray[np.int64]
-) -> FloatArray:
-    left, right = shares[0][left_group], shares[1][right_group]
-    # Both sides estimate the same links. For two entities added later, which have few triples,
-    # both estimates are too low: the greater one counts. But an entity added later is rarely the
-    # counterpart of one that was there from the beginning: for such a pair the lesser one counts.
-    both_later = (left_group > 0) & (right_group > 0)
-    return np.where(both_later, np.maximum(left, right), np.minimum(left, right))
+def estimate_new_share(
+    dangling: FloatArray, previous_share: float, config: EvidenceParameters
+) -> float:
+    """Estimate the share of new entities with a counterpart.
+
+    Args:
+        dangling: Probability of being dangling of each new entity, if half of all were.
+        previous_share: The share of those that came before them.
+        config: Gives the constants of expectation maximisation.
+
+    Returns:
+        The share; few entities tell little, so that it stays near the previous one.
+    """
+    group = np.zeros(len(dangling), dtype=np.int64)
+    estimate = float(_maximise_expectation(dangling, group, 1, config)[0])
+    strength = config.new_share_strength
+    return (len(dangling) * estimate + strength * previous_share) / (len(dangling) + strength)
 
 
 def count_expected_links(

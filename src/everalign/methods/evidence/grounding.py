@@ -1,10 +1,10 @@
 """Grounding: matches that rest on one another alone are dropped.
 
 After anchors or triples have been removed, matches may be left that are evidence for each other
-and have no other evidence. A match is grounded if it is an anchor or a match of literals (level 0),
-or if a grounded match of a lower level is evidence for it. Levels make the check local: a match
-that has lost evidence and still has some of a lower level is as it was, and nothing that rests on
-it has to be looked at.
+and have no other evidence. A match is grounded if it is an anchor or a match of literals, which
+have level 0, or if a grounded match of a lower level is evidence for it. Levels make the check
+local: a match that has lost evidence and still has some of a lower level is as it was, and nothing
+that rests on it has to be looked at. What many entities share (functionality 0) grounds nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign.graph import IntArray
 from everalign.graph.growing import Offsets
 from everalign.methods.evidence.adjacency import Adjacency, find_first
 from everalign.methods.evidence.propagation import compute_evidence_weight
@@ -101,7 +100,7 @@ def _find_doubtful(
     stack = [(rows[i], nodes[i]) for i in range(rows.size)]
     doubtful_rows = [np.int64(0) for _ in range(0)]
     doubtful_nodes = [np.int64(0) for _ in range(0)]
-    while len(stack):
+    while stack:
         row, x = stack.pop()
         is_new = level[row] == NO_LEVEL
         if not is_new:
@@ -118,6 +117,8 @@ def _find_doubtful(
         # Whatever rests on this match has to be checked as well.
         x2 = matches.counterpart[row]
         for edge in range(left.start[x], left.stop[x]):
+            if left.functionality[edge] == 0:
+                continue
             y = left.neighbour[edge]
             for m in range(matches.start[y], matches.stop[y]):
                 if 0 < level[m] < NO_LEVEL:
@@ -181,6 +182,8 @@ def _find_lowest_level(
     best = NO_LEVEL
     stop = right.stop[x2]
     for edge in range(left.start[x], left.stop[x]):
+        if left.inverse_functionality[edge] == 0:
+            continue
         y = left.neighbour[edge]
         for m in range(matches.start[y], matches.stop[y]):
             if level[m] >= best:

@@ -1,0 +1,483 @@
+"""Everything that an update needs, in blocks: both graphs, candidates, matches, relation sums.
+
+The parts depend on each other, and the functions here keep them in line: a change of the facts
+changes adjacency and relation sums, a change of match probabilities changes matches and relation
+sums. Each costs as much as what it touches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign._numba import jit_cached
+from everalign.graph import IntArray
+from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
+from everalign.methods.base import NO_ENTITIES
+from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
+from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
+from everalign.methods.evidence.candidate_store import (
+    CandidateStore,
+    MatchStore,
+    SideIndex,
+    derive_matches,
+    mark_members,
+)
+from everalign.methods.evidence.candidates import select_one_to_one
+from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.dangling import MatchState
+from everalign.methods.evidence.grounding import NO_LEVEL, compute_levels, refresh_levels
+from everalign.methods.evidence.propagation import GraphPair, select_matches
+from everalign.methods.evidence.relation_sums import RelationSums
+from everalign.methods.evidence.relations import Matches, RelationInclusions
+
+LEFT, RIGHT = range(2)
+
+EntityIds = tuple[Offsets, Offsets]
+
+
+@dataclass(frozen=True)
+class PriorShares:
+    """How probable it is, before any evidence, that an entity has a counterpart.
+
+    Entities that came in the same step share it: groups of ids, since ids are given in the order
+    of arrival.
+
+    Attributes:
+        first: The first id of each group, of the left and of the right graph.
+        share: The share of each group.
+    """
+
+    first: tuple[Offsets, Offsets]
+    share: tuple[FloatArray, FloatArray]
+
+    def look_up(self, side: int, entities: NDArray[np.integer]) -> tuple[FloatArray, BoolArray]:
+        """Look up the share of entities.
+
+        Args:
+            side: LEFT or RIGHT.
+            entities: Entities of this side.
+
+        Returns:
+            The share of each, and whether it came after the first version.
+        """
+        group = np.searchsorted(self.first[side], entities, side="right") - 1
+        return self.share[side][group], group > 0
+
+    def append(self, side: int, first: int, share: float) -> PriorShares:
+        """Add a group of new entities.
+
+        Args:
+            side: LEFT or RIGHT.
+            first: The first id of the group.
+            share: Its share.
+
+        Returns:
+            The shares with one group more.
+        """
+        firsts, shares = list(self.first), list(self.share)
+        firsts[side] = np.append(firsts[side], first)
+        shares[side] = np.append(shares[side], np.float32(share))
+        return PriorShares((firsts[0], firsts[1]), (shares[0], shares[1]))
+
+
+@dataclass(frozen=True)
+class FactChange:
+    """The facts that one graph gains and loses, in numbers of nodes.
+
+    Attributes:
+        added: Rows of (head, relation, tail) that are not there.
+        removed: Rows that are there.
+        entity_count: Number of entities after the change.
+    """
+
+    added: IntArray
+    removed: IntArray
+    entity_count: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no fact changes."""
+        return not len(self.added) and not len(self.removed)
+
+
+class IncrementalState:
+    """The parts of an alignment that follow changes.
+
+    Args:
+        config: Settings and constants.
+        adjacency: Left and right graph.
+        candidates: The candidates.
+        matches: The matches.
+        sums: The sums behind relation alignment.
+        anchors: Rows of (left, right): links with match probability 1.
+        rejected: Rows of (left, right) that are no candidates.
+        excluded: Left and right entities that have no counterpart, by decision.
+    """
+
+    def __init__(
+        self,
+        config: EvidenceParameters,
+        adjacency: tuple[GrowingAdjacency, GrowingAdjacency],
+        candidates: CandidateStore,
+        matches: MatchStore,
+        sums: RelationSums,
+        anchors: IntArray,
+        rejected: IntArray,
+        excluded: tuple[IntArray, IntArray],
+    ) -> None:
+        self.config = config
+        self.adjacency = adjacency
+        self.candidates = candidates
+        self.matches = matches
+        self.sums = sums
+        self.anchors = anchors
+        self.rejected = rejected
+        self.excluded = excluded
+        # Before the update, to tell which entities are new.
+        self.known_counts = adjacency[0].entity_count, adjacency[1].entity_count
+
+    @staticmethod
+    def from_training(
+        graphs: GraphPair, state: MatchState, confidence: FloatArray
+    ) -> IncrementalState:
+        """Make the result of a training follow updates.
+
+        Args:
+            graphs: The graphs with all trusted links as anchors.
+            state: The candidates and what is known of them.
+            confidence: Confidence of each candidate.
+
+        Returns:
+            The alignment in blocks.
+        """
+        table, probability = state.probabilities
+        matches = select_matches(graphs, state.probabilities)
+        sums = RelationSums.from_graphs(graphs.left, graphs.right, matches)
+        node = np.repeat(np.arange(graphs.left.node_count), matches.left.stop - matches.left.start)
+        level = compute_levels(
+            graphs.left,
+            graphs.right,
+            matches.left,
+            sums.compute_inclusions(graphs.config).left,
+            graphs.config.min_evidence_weight,
+            ~graphs.searchable[LEFT][node],
+        )
+        candidate_level = np.full(len(probability), NO_LEVEL, dtype=np.int32)
+        rows = np.flatnonzero(graphs.searchable[LEFT][node])
+        # Each match of a searchable entity is a candidate.
+        counterpart = matches.left.counterpart[rows]
+        candidate_level[table.find_rows(node[rows], counterpart)] = level[rows]
+        selected = np.zeros(len(probability), dtype=np.bool_)
+        selected[select_one_to_one(table, confidence)] = True
+        columns: dict[str, NDArray[Any]] = {
+            "probability": probability,
+            "support": state.support,
+            "joint_frequency_left": state.joint_frequency[LEFT],
+            "joint_frequency_right": state.joint_frequency[RIGHT],
+            "dangling": state.dangling,
+            "confidence": confidence,
+            "level": candidate_level,
+            "selected": selected,
+        }
+        relation_counts = graphs.relation_counts
+        return IncrementalState(
+            graphs.config,
+            (
+                GrowingAdjacency.from_adjacency(graphs.left, relation_counts[LEFT], graphs.config),
+                GrowingAdjacency.from_adjacency(
+                    graphs.right, relation_counts[RIGHT], graphs.config
+                ),
+            ),
+            CandidateStore.from_columns(
+                table.left,
+                table.right,
+                columns,
+                (len(graphs.left.literal_start), len(graphs.right.literal_start)),
+            ),
+            MatchStore.from_index(matches, level),
+            sums,
+            graphs.anchors,
+            graphs.rejected,
+            (NO_ENTITIES, NO_ENTITIES),
+        )
+
+    @cached_property
+    def searchable(self) -> tuple[BoolArray, BoolArray]:
+        """Which nodes can be candidates: entities that have facts and no anchor."""
+        masks = []
+        for side in (LEFT, RIGHT):
+            view, graph = self.adjacency[side].view, self.adjacency[side]
+            mask = view.stop > view.start
+            mask[graph.literal_offset :] = False
+            mask[self.anchors[:, side]] = False
+            mask[self.excluded[side]] = False
+            masks.append(mask)
+        return masks[LEFT], masks[RIGHT]
+
+    @property
+    def graphs(self) -> GraphPair:
+        """Both graphs as they are now; not valid after the next change of facts."""
+        left, right = self.adjacency
+        return GraphPair(left.view, right.view, self.anchors, self.config)
+
+    @property
+    def inclusions(self) -> RelationInclusions:
+        """The relation alignment under the present facts and matches."""
+        return self.sums.compute_inclusions(self.config)
+
+    def change_facts(self, changes: tuple[FactChange, FactChange]) -> EntityIds:
+        """Add and remove facts.
+
+        Args:
+            changes: What the left and the right graph gain and lose.
+
+        Returns:
+            Left and right nodes whose edges have changed.
+        """
+        nodes = [
+            np.unique(np.concatenate([change.added, change.removed])[:, [0, 2]]).astype(np.int64)
+            for change in changes
+        ]
+        # A right edge counts where its two ends are matched to the ends of a left edge.
+        matched = _list_counterparts(self.matches.view.right, nodes[RIGHT])
+        left_nodes = np.union1d(nodes[LEFT], matched)
+        self._sum_edges(left_nodes, nodes[RIGHT], -1)
+        left, right = self.adjacency
+        self.known_counts = left.entity_count, right.entity_count
+        for graph, change in zip(self.adjacency, changes, strict=True):
+            graph.entity_count = change.entity_count
+            graph.update(change.added, change.removed)
+        self._sum_edges(left_nodes, nodes[RIGHT], 1)
+        return nodes[LEFT], nodes[RIGHT]
+
+    def change_links(
+        self, anchors: IntArray, rejected: IntArray, excluded: tuple[IntArray, IntArray]
+    ) -> None:
+        """Replace trusted links and rejected pairs; call `update_searchable` afterwards.
+
+        Args:
+            anchors: All trusted links.
+            rejected: All rejected pairs.
+            excluded: All left and right entities that have no counterpart by decision.
+        """
+        self.anchors, self.rejected, self.excluded = anchors, rejected, excluded
+
+    def update_searchable(self, entities: EntityIds) -> EntityIds:
+        """Find out again which entities can be candidates.
+
+        Args:
+            entities: Left and right entities whose facts, anchors or decisions have changed.
+
+        Returns:
+            Those of them that could be candidates and no longer can.
+        """
+        lost = []
+        for side in (LEFT, RIGHT):
+            view, ids = self.adjacency[side].view, entities[side]
+            now = view.stop[ids] > view.start[ids]
+            now &= ~np.isin(ids, self.anchors[:, side]) & ~np.isin(ids, self.excluded[side])
+            lost.append(ids[self.searchable[side][ids] & ~now])
+            self.searchable[side][ids] = now
+        return lost[LEFT], lost[RIGHT]
+
+    def drop_candidates(
+        self, entities: EntityIds, pairs: NDArray[np.integer]
+    ) -> tuple[Offsets, Offsets]:
+        """Remove candidates that are no longer admissible.
+
+        Args:
+            entities: Left and right entities that can no longer be candidates.
+            pairs: Rows of (left, right) that were rejected.
+
+        Returns:
+            Left and right entities of the removed candidates that were matches.
+        """
+        rows = self.candidates.find_rows(pairs[:, LEFT], pairs[:, RIGHT])
+        rejected = pairs[rows >= 0].astype(np.int64)
+        touching = self.candidates.list_touching(*entities)
+        left = np.concatenate([touching.left, rejected[:, LEFT]])
+        right = np.concatenate([touching.right, rejected[:, RIGHT]])
+        if not len(left):
+            return left, right
+        row = np.concatenate([touching.row, rows[rows >= 0]])
+        owners = np.unique(left)
+        old = self.candidates.list_pairs(owners)
+        keep = ~mark_members(np.sort(row), old.row)
+        self.candidates.replace_blocks(
+            old,
+            owners,
+            old.left[keep],
+            old.right[keep],
+            self._read_columns(old.row[keep]),
+        )
+        was_match = self.candidates.column("probability")[row] >= self.config.min_match_probability
+        return left[was_match], right[was_match]
+
+    def refresh_matches(self, left: Offsets, right: Offsets) -> None:
+        """Derive matches again after match probabilities or anchors have changed.
+
+        Args:
+            left: Left entities of changed pairs.
+            right: Right entities of changed pairs.
+        """
+        left, right = np.unique(left), np.unique(right)
+        # The probabilities of one entity are shared out over its pairs, so that a change of one
+        # pair changes those of all pairs of its two entities.
+        all_left = np.union1d(left, self.candidates.find_lefts(right))
+        all_right = np.union1d(right, self.candidates.list_pairs(left).right)
+        (left_node, left_columns), (right_node, right_columns) = derive_matches(
+            self.candidates,
+            all_left,
+            all_right,
+            self.config.min_match_probability,
+            self.searchable,
+        )
+        self.matches.replace_left(
+            all_left, *self._add_anchors(LEFT, all_left, left_node, left_columns)
+        )
+        self.matches.replace_right(
+            all_right, *self._add_anchors(RIGHT, all_right, right_node, right_columns)
+        )
+
+    def add_literal_matches(self, left: Offsets, right: Offsets, probability: FloatArray) -> None:
+        """Add matches of literals.
+
+        Args:
+            left: Left nodes.
+            right: Right nodes, as many.
+            probability: Probability that they say the same.
+        """
+        for nodes, others, columns, index, replace in (
+            (left, right, self.matches.left, self.matches.by_left, self.matches.replace_left),
+            (right, left, self.matches.right, self.matches.by_right, self.matches.replace_right),
+        ):
+            owners = np.unique(nodes)
+            rows = list_block_rows(*index, owners)
+            node = np.concatenate([repeat_keys(*index, owners), nodes])
+            counterpart = np.concatenate([columns["counterpart"][rows], others])
+            values = np.concatenate([columns["probability"][rows], probability])
+            order = np.lexsort((counterpart, node))
+            new = [counterpart[order], values[order], np.zeros(len(order), np.int32)]
+            replace(owners, node[order], new[: len(columns.names())])
+
+    def settle_sums(self) -> None:
+        """Bring the relation sums in line with matches that have changed since the last call."""
+        left, old_left = self.matches.left_history.collect()
+        right, old_right = self.matches.right_history.collect()
+        new_left = _swap_blocks(self.matches.by_left, left, old_left)
+        new_right = _swap_blocks(self.matches.by_right, right, old_right)
+        self._sum_edges(left, right, -1)
+        _swap_blocks(self.matches.by_left, left, new_left)
+        _swap_blocks(self.matches.by_right, right, new_right)
+        self._sum_edges(left, right, 1)
+
+    def drop_ungrounded(
+        self, inclusions: RelationInclusions, left: Offsets
+    ) -> tuple[Offsets, Offsets]:
+        """Set the match probability of matches to 0 that rest on one another alone.
+
+        Args:
+            inclusions: Relation alignment.
+            left: Left entities whose matches may have lost evidence or are new.
+
+        Returns:
+            Left and right entities of the matches that were dropped.
+        """
+        graphs, matches = self.graphs, self.matches
+        level = matches.left["level"]
+        rows = list_block_rows(*matches.by_left, left)
+        nodes = repeat_keys(*matches.by_left, left)
+        uncertain = level[rows] > 0
+        checked, owners = refresh_levels(
+            graphs.left,
+            graphs.right,
+            matches.view.left,
+            inclusions.left,
+            self.config.min_evidence_weight,
+            level,
+            rows[uncertain],
+            nodes[uncertain],
+        )
+        # Levels are kept with the candidates, from which matches are derived.
+        self.candidates.rewrite_blocks(np.unique(owners))
+        counterpart = matches.left["counterpart"][checked].astype(np.int64)
+        candidate = self.candidates.find_rows(owners, counterpart)
+        self.candidates.column("level")[candidate] = level[checked]
+        lost = level[checked] == NO_LEVEL
+        self.candidates.column("probability")[candidate[lost]] = 0
+        self.refresh_matches(owners[lost], counterpart[lost])
+        return owners[lost], counterpart[lost]
+
+    def find_neighbours(self, side: int, entities: Offsets) -> Offsets:
+        """Find the entities whose scores depend on the matches of others.
+
+        Args:
+            side: LEFT or RIGHT.
+            entities: Entities of this side.
+
+        Returns:
+            The neighbours that they determine at least by `min_neighbour_functionality`.
+        """
+        graph = self.adjacency[side]
+        found = _list_neighbours(
+            graph.view, np.unique(entities), self.config.min_neighbour_functionality
+        )
+        return np.unique(found[found < graph.literal_offset])
+
+    def _add_anchors(
+        self, side: int, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]
+    ) -> tuple[Offsets, list[NDArray[Any]]]:
+        """Add the anchors of some nodes to their other matches."""
+        anchors = self.anchors[mark_members(nodes, self.anchors[:, side])]
+        certain = [anchors[:, 1 - side], np.ones(len(anchors)), np.zeros(len(anchors))]
+        all_nodes = np.concatenate([node, anchors[:, side]])
+        # An entity has either an anchor or candidates, so that counterparts stay ascending.
+        order = np.argsort(all_nodes, kind="stable")
+        return all_nodes[order], [
+            np.concatenate([values, more])[order]
+            for values, more in zip(columns, certain[: len(columns)], strict=True)
+        ]
+
+    def _read_columns(self, rows: Offsets) -> dict[str, NDArray[np.generic]]:
+        store = self.candidates
+        return {name: store.rows[name][rows] for name in store.rows.names() if name != "right"}
+
+    def _sum_edges(self, left: Offsets, right: Offsets, sign: int) -> None:
+        graphs = self.graphs
+        self.sums = self.sums.add_edges(
+            graphs.left, graphs.right, self.matches.view, left, right, sign
+        )
+
+
+def _swap_blocks(index: SideIndex, keys: Offsets, places: SideIndex) -> SideIndex:
+    """Put blocks to other places; returns where they were."""
+    before = SideIndex(index.start[keys], index.stop[keys])
+    index.start[keys], index.stop[keys] = places
+    return before
+
+
+def _list_counterparts(matches: Matches, nodes: Offsets) -> Offsets:
+    rows = list_block_rows(matches.start, matches.stop, nodes)
+    return np.unique(matches.counterpart[rows]).astype(np.int64)
+
+
+@jit_cached()
+def _list_neighbours(
+    adjacency: Adjacency, entities: Offsets, min_functionality: float
+) -> OffsetArray:
+    capacity, count = 1024, 0
+    out = np.empty(capacity, dtype=np.int64)
+    for entity in entities:
+        for edge in range(adjacency.start[entity], adjacency.stop[entity]):
+            if adjacency.functionality[edge] >= min_functionality:
+                if count == capacity:
+                    capacity *= 2
+                    out = np.concatenate((out, np.empty_like(out)))
+                out[count] = adjacency.neighbour[edge]
+                count += 1
+    return out[:count]
