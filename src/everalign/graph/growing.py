@@ -7,8 +7,8 @@ old rows stay where they are and nobody refers to them; building everything agai
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,18 @@ Ids: TypeAlias = NDArray[np.integer]
 # until when blocks rewritten once fit here.
 FREE_SHARE = 0.25
 MIN_FREE_ROWS = 4096
+
+
+class ReservedArray(NamedTuple):
+    """An array to be stored with free space behind it.
+
+    Attributes:
+        values: The rows in use.
+        capacity: How many rows the stored array is to have.
+    """
+
+    values: NDArray[Any]
+    capacity: int
 
 
 class GrowingColumns:
@@ -88,6 +100,38 @@ class GrowingColumns:
             Views of the columns by name.
         """
         return {name: column[: self.length] for name, column in self._columns.items()}
+
+    def save(self, prefix: str) -> dict[str, NDArray[Any] | ReservedArray]:
+        """Return the columns as arrays to be stored.
+
+        Args:
+            prefix: Goes before the names of the arrays.
+
+        Returns:
+            Arrays by name, with free space; the number of rows in use is one of them.
+        """
+        arrays: dict[str, NDArray[Any] | ReservedArray] = {
+            f"{prefix}_{name}": ReservedArray(column, compute_capacity(self.length))
+            for name, column in self.read().items()
+        }
+        return arrays | {f"{prefix}_length": np.array(self.length)}
+
+    @staticmethod
+    def load(
+        prefix: str, names: Iterable[str], arrays: Mapping[str, NDArray[Any]]
+    ) -> GrowingColumns:
+        """Restore columns.
+
+        Args:
+            prefix: What was given to `save`.
+            names: The names of the columns.
+            arrays: The stored arrays, with their free space; the columns write to them.
+
+        Returns:
+            The columns.
+        """
+        columns = {name: arrays[f"{prefix}_{name}"] for name in names}
+        return GrowingColumns(columns, int(arrays[f"{prefix}_length"]))
 
     def names(self) -> list[str]:
         """List the names of the columns.

@@ -75,7 +75,7 @@ def _select_again(
                 is_free = False
         for k in range(right_start[x2], right_stop[x2]):
             other = np.int64(row_left[k])
-            m = find_first(row_right, left_start[other], left_stop[other], x2)
+            m = find_first(row_right, left_start[other], left_stop[other], row_right[row])
             if selected[m] and m != row and (-score[m], other, x2, m) < key:
                 is_free = False
         if is_free == selected[row]:
@@ -91,7 +91,7 @@ def _select_again(
                 heapq.heappush(heap, worse)
         for k in range(right_start[x2], right_stop[x2]):
             other = np.int64(row_left[k])
-            m = find_first(row_right, left_start[other], left_stop[other], x2)
+            m = find_first(row_right, left_start[other], left_stop[other], row_right[row])
             worse = (-score[m], other, x2, np.int64(m))
             if worse > key and worse[3] not in waiting:
                 waiting.add(worse[3])

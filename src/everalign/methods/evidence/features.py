@@ -478,7 +478,8 @@ def count_edges(adjacency: Adjacency, entities: NDArray[np.integer]) -> OffsetAr
     Returns:
         A number for each.
     """
-    return adjacency.literal_start[entities] - adjacency.start[entities]
+    count: OffsetArray = adjacency.literal_start[entities] - adjacency.start[entities]
+    return count
 
 
 def compare_vectors(

@@ -161,7 +161,7 @@ def _sum_comparable(
 
 @jit_cached()
 def _find_best_match(matches: Matches, node: int) -> float:
-    best = np.float32(0)
+    best = 0.0
     for m in range(matches.start[node], matches.stop[node]):
         best = max(best, matches.probability[m])
     return best

@@ -77,8 +77,37 @@ class ScoredRows(NamedTuple):
     after: FloatArray
 
 
+def update_graphs(state: IncrementalState, change: AlignmentChange) -> EntityIds:
+    """Bring graphs, trusted links and decisions in line with a change.
+
+    Args:
+        state: The alignment; changed, except for candidates and matches.
+        change: What the update brings.
+
+    Returns:
+        Left and right entities whose facts, trusted links or decisions have changed.
+    """
+    nodes = state.change_facts(change.facts)
+    relinked = _list_changed_pairs(state.anchors, change.anchors)
+    excluded = [np.setxor1d(*ids) for ids in zip(state.excluded, change.excluded, strict=True)]
+    state.change_links(change.anchors, change.rejected, change.excluded)
+    left, right = (
+        np.unique(
+            np.concatenate(
+                [
+                    nodes[side][nodes[side] < state.adjacency[side].literal_offset],
+                    relinked[:, side],
+                    excluded[side],
+                ]
+            )
+        )
+        for side in (LEFT, RIGHT)
+    )
+    return left, right
+
+
 def apply_change(state: IncrementalState, change: AlignmentChange) -> EntityIds:
-    """Bring graphs, anchors and candidates in line with a change, before anything is scored.
+    """Bring everything in line with a change, before anything is scored.
 
     Args:
         state: The alignment; changed.
@@ -87,19 +116,10 @@ def apply_change(state: IncrementalState, change: AlignmentChange) -> EntityIds:
     Returns:
         Left and right entities that have to be compared again.
     """
-    nodes = state.change_facts(change.facts)
-    entities = [
-        ids[ids < graph.literal_offset] for ids, graph in zip(nodes, state.adjacency, strict=True)
-    ]
     relinked = _list_changed_pairs(state.anchors, change.anchors)
     rejected = _list_new_pairs(state.rejected, change.rejected)
-    excluded = [np.setxor1d(*ids) for ids in zip(state.excluded, change.excluded, strict=True)]
-    state.change_links(change.anchors, change.rejected, change.excluded)
-    doubtful = [
-        np.unique(np.concatenate([entities[side], relinked[:, side], excluded[side]]))
-        for side in (LEFT, RIGHT)
-    ]
-    lost = state.update_searchable((doubtful[LEFT], doubtful[RIGHT]))
+    doubtful = update_graphs(state, change)
+    lost = state.update_searchable(doubtful)
     is_candidate = state.candidates.find_rows(rejected[:, LEFT], rejected[:, RIGHT]) >= 0
     lost_matches = state.drop_candidates(lost, rejected)
     state.refresh_matches(
@@ -270,7 +290,7 @@ def _take_columns(
     """What is known of old candidates, in the order of the new ones."""
     store = state.candidates
     columns = {}
-    for name, dtype in (ROW_COLUMNS | LITERAL_ROW_COLUMNS).items():
+    for name, dtype in {**ROW_COLUMNS, **LITERAL_ROW_COLUMNS}.items():
         if name in store.rows.names():
             columns[name] = np.zeros(len(is_old), dtype=dtype)
             columns[name][is_old] = store.column(name)[rows[place[is_old]]]

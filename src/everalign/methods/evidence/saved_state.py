@@ -1,0 +1,407 @@
+"""The alignment as arrays: whole after a training, and only what has changed after an update.
+
+Changes hold facts and candidates. Everything else (the right index, matches, relation sums, the
+one-to-one selection) follows from them and is derived again when they are applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.graph import NO_TRIPLES, IntArray
+from everalign.graph.growing import GrowingColumns, Offsets, ReservedArray
+from everalign.matching import NO_PAIRS
+from everalign.methods.base import StateArrays
+from everalign.methods.evidence.adjacency_updates import (
+    EDGE_COLUMNS,
+    NODE_COLUMNS,
+    GrowingAdjacency,
+)
+from everalign.methods.evidence.candidate_store import (
+    LITERAL_ROW_COLUMNS,
+    ROW_COLUMNS,
+    CandidateStore,
+    MatchStore,
+    SideIndex,
+    mark_members,
+)
+from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.incremental_state import (
+    LEFT,
+    RIGHT,
+    FactChange,
+    IncrementalState,
+)
+from everalign.methods.evidence.relation_sums import RelationSums
+from everalign.methods.evidence.updates import (
+    AlignmentChange,
+    LinkChanges,
+    RowChanges,
+    list_saved_columns,
+    select_changed,
+    update_graphs,
+)
+
+SIDES = ("left", "right")
+PAIR_LISTS = ("anchors", "rejected")
+ENTITY_LISTS = ("excluded_left", "excluded_right")
+PAIR_BITS = 32  # of an id, in a pair as one number
+
+SavedArrays = dict[str, NDArray[Any] | ReservedArray]
+
+
+def save_state(state: IncrementalState) -> SavedArrays:
+    """Return the whole alignment as arrays.
+
+    Args:
+        state: The alignment.
+
+    Returns:
+        Arrays by name, some of them with free space.
+    """
+    arrays: SavedArrays = {}
+    for side, graph in zip(SIDES, state.adjacency, strict=True):
+        arrays |= graph.edges.save(f"{side}_edge")
+        arrays |= {f"{side}_node_{name}": values for name, values in graph.nodes.items()}
+        arrays[f"{side}_counts"] = np.array([graph.entity_count, graph.attribute_offset])
+    store, matches = state.candidates, state.matches
+    for prefix, columns, index in (
+        ("candidate", store.rows, store.by_left),
+        ("candidate_left", store.lefts, store.by_right),
+        ("left_match", matches.left, matches.by_left),
+        ("right_match", matches.right, matches.by_right),
+    ):
+        arrays |= columns.save(prefix)
+        arrays |= {f"{prefix}_start": index.start, f"{prefix}_stop": index.stop}
+    arrays |= {f"relation_{name}": values for name, values in state.sums._asdict().items()}
+    return arrays | {name: _get_list(state, name) for name in (*PAIR_LISTS, *ENTITY_LISTS)}
+
+
+def load_state(arrays: StateArrays, config: EvidenceParameters) -> IncrementalState:
+    """Restore the whole alignment.
+
+    Args:
+        arrays: What `save_state` has returned, with free space; updates write to them.
+        config: Settings and constants.
+
+    Returns:
+        The alignment.
+    """
+
+    def load_columns(prefix: str, names: Sequence[str]) -> tuple[GrowingColumns, SideIndex]:
+        index = SideIndex(arrays[f"{prefix}_start"], arrays[f"{prefix}_stop"])
+        return GrowingColumns.load(prefix, names, arrays), index
+
+    graphs = []
+    for side in SIDES:
+        entity_count, attribute_offset = arrays[f"{side}_counts"].tolist()
+        nodes = {
+            name: arrays[f"{side}_node_{name}"]
+            for name in (*NODE_COLUMNS, "relation_functionality")
+        }
+        edges = GrowingColumns.load(f"{side}_edge", EDGE_COLUMNS, arrays)
+        graphs.append(GrowingAdjacency(edges, nodes, entity_count, attribute_offset, config))
+    row_columns = [
+        name for name in (*ROW_COLUMNS, *LITERAL_ROW_COLUMNS) if f"candidate_{name}" in arrays
+    ]
+    return IncrementalState(
+        config,
+        (graphs[LEFT], graphs[RIGHT]),
+        CandidateStore(
+            *load_columns("candidate", ["right", *row_columns]),
+            *load_columns("candidate_left", ["left"]),
+        ),
+        MatchStore(
+            *load_columns("left_match", ["counterpart", "probability", "level"]),
+            *load_columns("right_match", ["counterpart", "probability"]),
+        ),
+        RelationSums(*(arrays[f"relation_{name}"] for name in RelationSums._fields)),
+        arrays["anchors"],
+        arrays["rejected"],
+        (arrays["excluded_left"], arrays["excluded_right"]),
+    )
+
+
+@dataclass(frozen=True)
+class SavedChanges:
+    """What one or more updates have changed.
+
+    Attributes:
+        facts: Added and removed facts of the left and the right graph, in numbers of nodes.
+        entity_counts: Numbers of left and right entities after the update.
+        lists: Added and removed entries of trusted links, rejected pairs and excluded entities,
+            each entry as one number.
+        rows: Rows of (left, right): candidates that are new or have changed.
+        columns: What is known of them, by name.
+        dropped: Rows of (left, right) that are no longer candidates.
+    """
+
+    facts: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]
+    entity_counts: tuple[int, int]
+    lists: Mapping[str, tuple[Offsets, Offsets]]
+    rows: Offsets
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    dropped: Offsets = field(default_factory=lambda: NO_PAIRS.astype(np.int64))
+
+    @staticmethod
+    def from_update(
+        state: IncrementalState,
+        change: AlignmentChange,
+        before: Mapping[str, IntArray],
+        rows: RowChanges,
+    ) -> SavedChanges:
+        """Collect what an update has changed.
+
+        Args:
+            state: The alignment after it.
+            change: What the update brought.
+            before: The lists of trusted links and decisions before it, by name.
+            rows: The candidates that have changed.
+
+        Returns:
+            The changes.
+        """
+        left, right = change.facts
+        return SavedChanges(
+            ((left.added, left.removed), (right.added, right.removed)),
+            (left.entity_count, right.entity_count),
+            {
+                name: _diff_numbers(_number(values), _number(_get_list(state, name)))
+                for name, values in before.items()
+            },
+            np.stack([rows.pairs.left, rows.pairs.right], axis=1),
+            {
+                name: state.candidates.column(name)[rows.pairs.row]
+                for name in list_saved_columns(state)
+            },
+            rows.dropped,
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the changes as arrays.
+
+        Returns:
+            Arrays by name.
+        """
+        arrays: dict[str, NDArray[Any]] = {
+            "changed_entity_counts": np.array(self.entity_counts),
+            "changed_rows": self.rows.astype(np.int32),
+            "dropped_rows": self.dropped.astype(np.int32),
+        }
+        for side, (added, removed) in zip(SIDES, self.facts, strict=True):
+            arrays |= {f"added_{side}_facts": added, f"removed_{side}_facts": removed}
+        for name, (more, less) in self.lists.items():
+            arrays |= {f"added_{name}": more, f"removed_{name}": less}
+        return arrays | {f"changed_{name}": values for name, values in self.columns.items()}
+
+    @staticmethod
+    def from_arrays(arrays: StateArrays) -> SavedChanges:
+        """Restore changes.
+
+        Args:
+            arrays: What `to_arrays` has returned.
+
+        Returns:
+            The changes.
+        """
+        left, right = (
+            (arrays[f"added_{side}_facts"], arrays[f"removed_{side}_facts"]) for side in SIDES
+        )
+        left_count, right_count = arrays["changed_entity_counts"].tolist()
+        columns = [*ROW_COLUMNS, *LITERAL_ROW_COLUMNS]
+        return SavedChanges(
+            (left, right),
+            (left_count, right_count),
+            {
+                name: (arrays[f"added_{name}"], arrays[f"removed_{name}"])
+                for name in (*PAIR_LISTS, *ENTITY_LISTS)
+            },
+            arrays["changed_rows"].astype(np.int64),
+            {name: arrays[f"changed_{name}"] for name in columns if f"changed_{name}" in arrays},
+            arrays["dropped_rows"].astype(np.int64),
+        )
+
+    def followed_by(self, later: SavedChanges) -> SavedChanges:
+        """Merge these changes with those of the updates after them.
+
+        Args:
+            later: The later changes.
+
+        Returns:
+            Their net effect.
+        """
+        left, right = (
+            _merge_facts(*first, *then)
+            for first, then in zip(self.facts, later.facts, strict=True)
+        )
+        # Of a candidate that has changed twice, the later one counts.
+        replaced = np.concatenate([_number(later.rows), _number(later.dropped)])
+        keep = ~np.isin(_number(self.rows), replaced)
+        still_dropped = ~np.isin(_number(self.dropped), _number(later.rows))
+        return SavedChanges(
+            (left, right),
+            later.entity_counts,
+            {name: _merge_numbers(*self.lists[name], *later.lists[name]) for name in self.lists},
+            np.concatenate([self.rows[keep], later.rows]),
+            {
+                name: np.concatenate([values[keep], later.columns[name]])
+                for name, values in self.columns.items()
+            },
+            np.unique(np.concatenate([self.dropped[still_dropped], later.dropped]), axis=0),
+        )
+
+
+def merge_changes(changes: Sequence[SavedChanges]) -> SavedChanges:
+    """Merge the changes of consecutive updates.
+
+    Args:
+        changes: At least one, oldest first.
+
+    Returns:
+        Their net effect.
+    """
+    return reduce(SavedChanges.followed_by, changes)
+
+
+def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> LinkChanges:
+    """Bring an alignment to the state after some updates.
+
+    Args:
+        state: The alignment before them; changed.
+        changes: What they have changed.
+
+    Returns:
+        What has changed for links.
+    """
+    lists = {
+        name: _apply_numbers(_number(_get_list(state, name)), *changes.lists[name])
+        for name in changes.lists
+    }
+    change = AlignmentChange(
+        (
+            FactChange(*changes.facts[LEFT], changes.entity_counts[LEFT]),
+            FactChange(*changes.facts[RIGHT], changes.entity_counts[RIGHT]),
+        ),
+        _unnumber(lists["anchors"]),
+        _unnumber(lists["rejected"]),
+        (lists["excluded_left"].astype(np.int32), lists["excluded_right"].astype(np.int32)),
+    )
+    doubtful = update_graphs(state, change)
+    state.update_searchable(doubtful)
+    _replace_rows(state, changes)
+    state.refresh_matches(
+        np.concatenate([doubtful[LEFT], changes.rows[:, LEFT], changes.dropped[:, LEFT]]),
+        np.concatenate([doubtful[RIGHT], changes.rows[:, RIGHT], changes.dropped[:, RIGHT]]),
+    )
+    state.settle_sums()
+    state.candidates.history.collect()
+    pairs = state.candidates.list_touching(
+        np.unique(changes.rows[:, LEFT]), np.unique(changes.rows[:, RIGHT])
+    )
+    return select_changed(state, RowChanges(pairs, changes.dropped))
+
+
+def _replace_rows(state: IncrementalState, changes: SavedChanges) -> None:
+    store = state.candidates
+    owners = np.unique(np.concatenate([changes.rows[:, LEFT], changes.dropped[:, LEFT]]))
+    old = store.list_pairs(owners)
+    old_keys = old.left << PAIR_BITS | old.right
+    replaced = np.sort(np.concatenate([_number(changes.rows), _number(changes.dropped)]))
+    kept = np.flatnonzero(~mark_members(replaced, old_keys))
+    keys = np.concatenate([old_keys[kept], _number(changes.rows)])
+    order = np.argsort(keys)
+    columns = {}
+    for name in store.rows.names():
+        if name == "right":
+            continue
+        values = store.rows[name][old.row[kept]]
+        # The selection is derived: nothing new is selected yet.
+        new = changes.columns.get(name, np.zeros(len(changes.rows), dtype=values.dtype))
+        columns[name] = np.concatenate([values, new])[order]
+    left, right = keys[order] >> PAIR_BITS, keys[order] & ((1 << PAIR_BITS) - 1)
+    store.replace_blocks(old, owners, left, right, columns)
+
+
+def _get_list(state: IncrementalState, name: str) -> IntArray:
+    lists: dict[str, Callable[[], IntArray]] = {
+        "anchors": lambda: state.anchors,
+        "rejected": lambda: state.rejected,
+        "excluded_left": lambda: state.excluded[LEFT],
+        "excluded_right": lambda: state.excluded[RIGHT],
+    }
+    return lists[name]()
+
+
+def list_decisions(state: IncrementalState) -> dict[str, IntArray]:
+    """Return trusted links, rejected pairs and excluded entities.
+
+    Args:
+        state: The alignment.
+
+    Returns:
+        The lists by name.
+    """
+    return {name: _get_list(state, name) for name in (*PAIR_LISTS, *ENTITY_LISTS)}
+
+
+def _number(values: NDArray[np.integer]) -> Offsets:
+    """Each pair, or each id, as one number."""
+    if values.ndim == 1:
+        return values.astype(np.int64)
+    return values[:, 0].astype(np.int64) << PAIR_BITS | values[:, 1].astype(np.int64)
+
+
+def _unnumber(numbers: Offsets) -> IntArray:
+    pairs = np.stack([numbers >> PAIR_BITS, numbers & ((1 << PAIR_BITS) - 1)], axis=1)
+    return pairs.astype(np.int32)
+
+
+def _diff_numbers(before: Offsets, after: Offsets) -> tuple[Offsets, Offsets]:
+    return np.setdiff1d(after, before), np.setdiff1d(before, after)
+
+
+def _apply_numbers(numbers: Offsets, added: Offsets, removed: Offsets) -> Offsets:
+    # In the order of arrival: links are split for training by their order.
+    return np.concatenate([numbers[~np.isin(numbers, removed)], added])
+
+
+def _merge_numbers(
+    added: Offsets, removed: Offsets, later_added: Offsets, later_removed: Offsets
+) -> tuple[Offsets, Offsets]:
+    """The net effect of two changes of a set."""
+    return (
+        np.union1d(np.setdiff1d(added, later_removed), np.setdiff1d(later_added, removed)),
+        np.union1d(np.setdiff1d(removed, later_added), np.setdiff1d(later_removed, added)),
+    )
+
+
+def _merge_facts(
+    added: IntArray, removed: IntArray, later_added: IntArray, later_removed: IntArray
+) -> tuple[IntArray, IntArray]:
+    parts = [added, removed, later_added, later_removed]
+    rows = np.unique(np.concatenate(parts), axis=0)
+    if not len(rows):
+        return NO_TRIPLES, NO_TRIPLES
+    # As numbers of the distinct rows, facts are merged like any other set.
+    numbers = [_find_facts(rows, part) for part in parts]
+    net_added, net_removed = _merge_numbers(*numbers)
+    return rows[net_added], rows[net_removed]
+
+
+def _find_facts(rows: IntArray, part: IntArray) -> Offsets:
+    keys = _view_as_bytes(np.concatenate([rows, part]))
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    place = np.empty(len(distinct), dtype=np.int64)
+    place[inverse[: len(rows)]] = np.arange(len(rows))
+    return place[inverse[len(rows) :]]
+
+
+def _view_as_bytes(rows: IntArray) -> NDArray[np.void]:
+    contiguous = np.ascontiguousarray(rows, dtype=np.int32)
+    return contiguous.view(np.dtype((np.void, contiguous.dtype.itemsize * 3))).ravel()
