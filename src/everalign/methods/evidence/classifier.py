@@ -346,13 +346,11 @@ class TrainedModels:
         dangling_classifier: Predicts whether an entity is dangling from its best candidate, if
             half of all entities were.
         no_candidate_dangling: The same probability for an entity without any candidate.
-        held_out_probabilities: Match probabilities while the held-out links were no evidence.
     """
 
     classifier: PairClassifier
     dangling_classifier: PairClassifier
     no_candidate_dangling: float
-    held_out_probabilities: MatchProbabilities
 
 
 def train_classifier(

@@ -8,7 +8,8 @@ by expectation maximisation, apart for the entities that each version added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from everalign.methods.evidence.classifier import (
     TrainingRows,
 )
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.features import ComparedCandidates
+from everalign.methods.evidence.features import ComparedCandidates, list_literal_scores
 from everalign.methods.evidence.neighbourhood import JOINT_FREQUENCY, SUPPORT
 from everalign.methods.evidence.propagation import GraphPair
 
@@ -49,12 +50,14 @@ class MatchState:
         support: Support of each.
         joint_frequency: NEIGHBOUR_COLUMNS' `joint_frequency` from the left and from the right.
         dangling: Probability that an entity of the pair is dangling, if half of all were.
+        literal_scores: The scores of literals and names by name, if there are literals.
     """
 
     probabilities: MatchProbabilities
     support: FloatArray
     joint_frequency: tuple[FloatArray, FloatArray]
     dangling: FloatArray
+    literal_scores: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @staticmethod
     def from_propagation(probabilities: MatchProbabilities) -> MatchState:
@@ -71,34 +74,26 @@ class MatchState:
 
     @staticmethod
     def from_comparison(
-        probabilities: MatchProbabilities,
-        comparison: tuple[FloatArray, FloatArray],
-        dangling: FloatArray,
+        probabilities: MatchProbabilities, compared: ComparedCandidates, dangling: FloatArray
     ) -> MatchState:
         """Build the state of compared candidates.
 
         Args:
             probabilities: Their match probabilities.
-            comparison: Rows of NEIGHBOUR_COLUMNS from the left and from the right.
+            compared: The compared candidates.
             dangling: Probability that an entity of the pair is dangling, if half of all were.
 
         Returns:
             The state, with those columns of the comparison that updates need.
         """
-        left, right = comparison
-        joint_frequency = left[:, JOINT_FREQUENCY].copy(), right[:, JOINT_FREQUENCY].copy()
-        return MatchState(probabilities, left[:, SUPPORT].copy(), joint_frequency, dangling)
-
-    def resize(self, sizes: tuple[int, int]) -> MatchState:
-        """Adapt the state to graphs that have grown.
-
-        Args:
-            sizes: Number of left and right entities now, at least as many as before.
-
-        Returns:
-            The same candidates in tables of the new sizes.
-        """
-        return replace(self, probabilities=self.probabilities.resize(sizes))
+        left, right = compared.comparison
+        return MatchState(
+            probabilities,
+            left[:, SUPPORT].copy(),
+            (left[:, JOINT_FREQUENCY].copy(), right[:, JOINT_FREQUENCY].copy()),
+            dangling,
+            {} if compared.literals is None else list_literal_scores(compared.literals),
+        )
 
 
 def train_dangling_classifier(
@@ -209,10 +204,17 @@ class EntityGroups:
 
 @dataclass(frozen=True)
 class LinkConfidence:
-    """The confidence of every candidate, and the threshold from which candidates are links."""
+    """The confidence of every candidate.
+
+    Attributes:
+        confidence: Confidence of each.
+        threshold: Confidence from which candidates are links.
+        shares: Share of entities with a counterpart in each group, left and right.
+    """
 
     confidence: FloatArray
     threshold: float
+    shares: MatchedShares
 
 
 def compute_link_confidence(
@@ -235,8 +237,9 @@ def compute_link_confidence(
     (table, probability), config = state.probabilities, graphs.config
     if models is None:
         factor = config.untrained_factor
+        shares = np.full(len(entity_counts), factor, dtype=np.float32)
         # The threshold is a match probability of one half.
-        return LinkConfidence(probability * np.float32(factor), factor / 2)
+        return LinkConfidence(probability * np.float32(factor), factor / 2, (shares, shares))
     groups = EntityGroups.from_entity_counts(entity_counts)
     shares = estimate_matched_shares(
         table,
@@ -250,7 +253,7 @@ def compute_link_confidence(
     confidence = compute_confidence(table, probability, state.dangling, shares, groups)
     link_count = count_expected_links(shares, groups, graphs.unlinked)
     threshold = find_threshold(confidence[select_one_to_one(table, confidence)], link_count)
-    return LinkConfidence(confidence, max(config.min_link_confidence, threshold))
+    return LinkConfidence(confidence, max(config.min_link_confidence, threshold), shares)
 
 
 def estimate_matched_shares(

@@ -468,6 +468,22 @@ class ComparedCandidates:
         )
 
 
+def list_literal_scores(literals: FloatArray) -> dict[str, FloatArray]:
+    """Take the scores of which features have margins to competitors.
+
+    Args:
+        literals: Rows of LITERAL_COLUMNS and of the comparison of names.
+
+    Returns:
+        The scores by the names that the candidates of an alignment keep them under.
+    """
+    return {
+        "best_literal": literals[:, BEST_LITERAL].copy(),
+        "name_similarity": literals[:, NAME_SIMILARITY].copy(),
+        "explained_share": literals[:, RIGHT_EXPLAINED:].mean(axis=1),
+    }
+
+
 def count_edges(adjacency: Adjacency, entities: NDArray[np.integer]) -> OffsetArray:
     """Count the edges of entities, without those to literals.
 

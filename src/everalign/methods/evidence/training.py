@@ -8,6 +8,7 @@ a few final rounds follow.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -118,13 +119,27 @@ class SeedSplit:
         return np.concatenate([self.held_out, pairs])
 
 
+class TrainingResult(NamedTuple):
+    """The models, and the candidates of the last round without held-out links as evidence.
+
+    Attributes:
+        models: The trained models.
+        compared: The candidates.
+        probabilities: Their match probabilities.
+    """
+
+    models: TrainedModels
+    compared: ComparedCandidates
+    probabilities: MatchProbabilities
+
+
 def train_models(
     graphs: GraphPair,
     split: SeedSplit,
     start: MatchProbabilities | None,
     seed: int,
     progress: Progress,
-) -> tuple[TrainedModels, ComparedCandidates] | None:
+) -> TrainingResult | None:
     """Train the models in rounds: classify, match, compare again.
 
     Args:
@@ -135,7 +150,7 @@ def train_models(
         progress: Called after each round.
 
     Returns:
-        The models and the candidates of the last round; None if there is too little to train on.
+        The models with the candidates; None if there is too little to train on.
     """
     config = graphs.config
     probabilities = start or propagate(graphs, progress)
@@ -169,31 +184,26 @@ def train_models(
         classifier,
         train_dangling_classifier(compared, labels, probabilities.probability, seed),
         estimate_no_candidate_dangling(compared, labels, pairs),
-        probabilities,
     )
-    return models, compared
+    return TrainingResult(models, compared, probabilities)
 
 
 def run_final_rounds(
-    graphs: GraphPair,
-    models: TrainedModels,
-    compared: ComparedCandidates,
-    held_out: IntArray,
-    progress: Progress,
+    graphs: GraphPair, result: TrainingResult, held_out: IntArray, progress: Progress
 ) -> MatchState:
     """Run the last rounds, with all trusted links as anchors.
 
     Args:
         graphs: The graphs; their anchors are all trusted links.
-        models: The trained models.
-        compared: The candidates of the last round of training.
+        result: The models and the candidates of the last round of training.
         held_out: The links that were held out.
         progress: Called after each round.
 
     Returns:
         Match probabilities and probabilities of being dangling.
     """
-    probabilities, rounds = models.held_out_probabilities, graphs.config.final_rounds
+    models, compared, probabilities = result
+    rounds = graphs.config.final_rounds
     graphs = replace(graphs, translations=compared.graphs.translations)
     # Only the neighbours of links that were held out see other matches than before.
     affected = AffectedEntities.from_neighbours(graphs, held_out[:, 0], held_out[:, 1])
@@ -203,4 +213,4 @@ def run_final_rounds(
         before, probabilities = probabilities, classify_refreshed(compared, models.classifier)
         affected = find_affected_neighbours(graphs, before, probabilities)
     dangling = models.dangling_classifier.predict(compared.compute_features())
-    return MatchState.from_comparison(probabilities, compared.comparison, dangling)
+    return MatchState.from_comparison(probabilities, compared, dangling)

@@ -1,0 +1,282 @@
+"""What the evidence method keeps from version to version, and its form as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.graph import IntArray
+from everalign.methods.base import NO_ENTITIES, StateArrays
+from everalign.methods.evidence.adjacency import Adjacency, FloatArray
+from everalign.methods.evidence.candidates import MatchProbabilities
+from everalign.methods.evidence.classifier import PairClassifier, TrainedModels
+from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.incremental_state import (
+    LEFT,
+    RIGHT,
+    FactChange,
+    IncrementalState,
+    PriorShares,
+)
+from everalign.methods.evidence.saved_state import (
+    SavedArrays,
+    SavedChanges,
+    apply_saved_changes,
+    load_state,
+    merge_changes,
+    save_state,
+)
+
+SIDES = ("left", "right")
+CLASSIFIERS = ("classifier", "dangling_classifier")
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """What a later training has to know of the last one.
+
+    Attributes:
+        entity_counts: Numbers of left and right entities at each training so far.
+        fact_counts: Number of facts of each left and right entity at the last one.
+        held_out_pairs: Rows of (left, right): likely matches while the held-out links were no
+            evidence.
+        held_out_probability: Match probability of each.
+    """
+
+    entity_counts: NDArray[np.int64]
+    fact_counts: tuple[IntArray, IntArray]
+    held_out_pairs: IntArray
+    held_out_probability: FloatArray
+
+    @staticmethod
+    def empty() -> TrainingRecord:
+        """Build the record before the first training.
+
+        Returns:
+            A record of nothing.
+        """
+        return TrainingRecord(
+            np.empty((0, 2), dtype=np.int64),
+            (NO_ENTITIES, NO_ENTITIES),
+            np.empty((0, 2), dtype=np.int32),
+            np.empty(0, dtype=np.float32),
+        )
+
+    def get_held_out(self, sizes: tuple[int, int]) -> MatchProbabilities:
+        """Return the match probabilities while the held-out links were no evidence.
+
+        Args:
+            sizes: Number of left and right entities now.
+
+        Returns:
+            The match probabilities.
+        """
+        left, right = self.held_out_pairs.T
+        return MatchProbabilities.from_pairs(left, right, self.held_out_probability, sizes)
+
+
+@dataclass(frozen=True)
+class AlignmentState:
+    """What the method keeps.
+
+    Attributes:
+        models: The trained models; None if there was too little to train on.
+        blocks: Graphs, candidates, matches and relation sums.
+        shares: How probable it is, before any evidence, that an entity has a counterpart.
+        threshold: Confidence from which candidates are links.
+        notes: Remarks of the last training.
+        training: What a later training has to know of the last one.
+        changed_fact_count: Facts added and removed since the last training; see `count_changes`.
+    """
+
+    models: TrainedModels | None
+    blocks: IncrementalState
+    shares: PriorShares
+    threshold: float
+    notes: tuple[str, ...] = ()
+    training: TrainingRecord = field(default_factory=TrainingRecord.empty)
+    changed_fact_count: int = 0
+
+    def measure_growth(self, facts: tuple[FactChange, FactChange]) -> tuple[float, int]:
+        """Measure the share of facts added or removed since the models were trained.
+
+        Args:
+            facts: The change that is about to be applied.
+
+        Returns:
+            The sum of the changes of the number of facts of each entity, as a share of all facts
+            and as a number. Facts that were added and removed again do not count.
+        """
+        changed = self.changed_fact_count
+        for side in (LEFT, RIGHT):
+            graph, then = self.blocks.adjacency[side], self.training.fact_counts[side]
+            entities, gain = _count_gains(facts[side], graph.literal_offset)
+            # Entities that have come since had no facts then.
+            is_old = entities < len(then)
+            before = np.where(is_old, then[np.where(is_old, entities, 0)], 0) if len(then) else 0
+            now = count_facts(graph.view, entities)
+            # By entity: facts added to one must not hide those removed from another.
+            changed += int((np.abs(now + gain - before) - np.abs(now - before)).sum())
+        total = sum(int(then.sum(dtype=np.int64)) for then in self.training.fact_counts)
+        return changed / max(1, total), changed
+
+    def to_arrays(self) -> SavedArrays:
+        """Return the state as arrays.
+
+        Returns:
+            Arrays by name, some of them with free space.
+        """
+        arrays = save_state(self.blocks) | self._scalars_to_arrays()
+        arrays |= {
+            "notes": np.frombuffer("\n".join(self.notes).encode(), np.uint8),
+            "threshold": np.array(self.threshold),
+            "training_entity_counts": self.training.entity_counts,
+            "held_out_pairs": self.training.held_out_pairs,
+            "held_out_probability": self.training.held_out_probability,
+        }
+        for side, counts in zip(SIDES, self.training.fact_counts, strict=True):
+            arrays[f"{side}_fact_counts"] = counts
+        if self.models is not None:
+            arrays["no_candidate_dangling"] = np.array(self.models.no_candidate_dangling)
+            for name in CLASSIFIERS:
+                arrays |= _classifier_to_arrays(name, getattr(self.models, name))
+        return arrays
+
+    def changes_to_arrays(self, changes: SavedChanges) -> dict[str, NDArray[np.generic]]:
+        """Return what an update has changed as arrays.
+
+        Args:
+            changes: The changes of graphs and candidates.
+
+        Returns:
+            Arrays by name: all that `with_changes` needs.
+        """
+        return changes.to_arrays() | self._scalars_to_arrays()
+
+    def _scalars_to_arrays(self) -> dict[str, NDArray[np.generic]]:
+        arrays: dict[str, NDArray[np.generic]] = {
+            "changed_fact_count": np.array(self.changed_fact_count)
+        }
+        for side, first, share in zip(SIDES, self.shares.first, self.shares.share, strict=True):
+            arrays |= {f"{side}_share_first": first, f"{side}_share": share}
+        return arrays
+
+    @staticmethod
+    def from_arrays(arrays: StateArrays, config: EvidenceParameters) -> AlignmentState:
+        """Restore the state.
+
+        Args:
+            arrays: What `to_arrays` has returned.
+            config: Settings and constants.
+
+        Returns:
+            The state.
+        """
+        notes = arrays["notes"].tobytes().decode()
+        return AlignmentState(
+            _models_from_arrays(arrays),
+            load_state(arrays, config),
+            _shares_from_arrays(arrays),
+            float(arrays["threshold"]),
+            tuple(notes.split("\n")) if notes else (),
+            TrainingRecord(
+                arrays["training_entity_counts"],
+                (arrays["left_fact_counts"], arrays["right_fact_counts"]),
+                arrays["held_out_pairs"],
+                arrays["held_out_probability"],
+            ),
+            int(arrays["changed_fact_count"]),
+        )
+
+    def with_changes(self, changes: Sequence[StateArrays]) -> AlignmentState:
+        """Bring the state to where it was after some updates.
+
+        Args:
+            changes: What `changes_to_arrays` returned for each, oldest first.
+
+        Returns:
+            The state; the blocks of this one are changed.
+        """
+        if not changes:
+            return self
+        apply_saved_changes(
+            self.blocks, merge_changes([SavedChanges.from_arrays(arrays) for arrays in changes])
+        )
+        return replace(
+            self,
+            shares=_shares_from_arrays(changes[-1]),
+            changed_fact_count=int(changes[-1]["changed_fact_count"]),
+        )
+
+
+def count_facts(adjacency: Adjacency, entities: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Count the triples and literals of entities.
+
+    A triple counts for both of its entities, so that a literal counts twice.
+
+    Args:
+        adjacency: The graph.
+        entities: The entities.
+
+    Returns:
+        A number for each.
+    """
+    start, stop = adjacency.start[entities], adjacency.stop[entities]
+    # An entity without any edge has no place where its literals begin.
+    literal_start = np.clip(adjacency.literal_start[entities], start, stop)
+    counts: NDArray[np.int64] = (literal_start - start) + 2 * (stop - literal_start)
+    return counts
+
+
+def _count_gains(
+    change: FactChange, literal_offset: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The entities of changed facts, and how many facts each of them gains."""
+    entities, gains = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for rows, sign in ((change.added, 1), (change.removed, -1)):
+        is_literal = rows[:, 2] >= literal_offset
+        entities += [rows[:, 0].astype(np.int64), rows[~is_literal, 2].astype(np.int64)]
+        gains += [sign * (1 + is_literal), np.full(np.count_nonzero(~is_literal), sign)]
+    distinct, place = np.unique(np.concatenate(entities), return_inverse=True)
+    gain = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(gain, place, np.concatenate(gains))
+    return distinct, gain
+
+
+def _shares_from_arrays(arrays: StateArrays) -> PriorShares:
+    return PriorShares(
+        (arrays["left_share_first"], arrays["right_share_first"]),
+        (arrays["left_share"], arrays["right_share"]),
+    )
+
+
+def _models_from_arrays(arrays: StateArrays) -> TrainedModels | None:
+    # Saved together with the models only.
+    if "no_candidate_dangling" not in arrays:
+        return None
+    classifier, dangling_classifier = (_classifier_from_arrays(arrays, n) for n in CLASSIFIERS)
+    return TrainedModels(classifier, dangling_classifier, float(arrays["no_candidate_dangling"]))
+
+
+def _classifier_to_arrays(name: str, classifier: PairClassifier) -> dict[str, NDArray[np.uint8]]:
+    literal_model = classifier.literal_model
+    texts = {
+        "features": "\n".join(classifier.feature_names).encode(),
+        "neighbour_model": classifier.neighbour_model.text,
+        "literal_model": literal_model.text if literal_model else b"",
+    }
+    # The saved state holds arrays only, so that texts are stored as their bytes.
+    return {f"{name}_{part}": np.frombuffer(text, np.uint8) for part, text in texts.items()}
+
+
+def _classifier_from_arrays(arrays: StateArrays, name: str) -> PairClassifier:
+    feature_names, neighbour_text, literal_text = (
+        arrays[f"{name}_{part}"].tobytes()
+        for part in ("features", "neighbour_model", "literal_model")
+    )
+    return PairClassifier.from_texts(
+        tuple(feature_names.decode().split("\n")), neighbour_text, literal_text
+    )
