@@ -197,13 +197,14 @@ def find_first(sorted_values: IntArray, first: int, end: int, value: int) -> int
     Returns:
         The index; `end` if all values of the range are less.
     """
-    while first < end:
-        middle = (first + end) >> 1
-        if sorted_values[middle] < value:
-            first = middle + 1
-        else:
-            end = middle
-    return first
+    # The number of steps depends on the size alone, and each is a choice between two values: the
+    # processor need not guess where the search goes on.
+    size = end - first
+    while size > 1:
+        half = size >> 1
+        first = first + half if sorted_values[first + half - 1] < value else first
+        size -= half
+    return first + 1 if size == 1 and sorted_values[first] < value else first
 
 
 @jit_cached()

@@ -22,6 +22,7 @@ from everalign.methods.evidence.features import (
     ComparedCandidates,
 )
 from everalign.methods.evidence.propagation import NO_MATCH
+from everalign.methods.evidence.trees import parse_trees
 
 CHUNK_SIZE = 20_000  # rows of one parallel prediction
 NO_FOLD = -1
@@ -187,16 +188,17 @@ class CrossFittedModel:
 
         Args:
             texts: The model for all rows first; those of the folds are needed in training only.
-        """
-        import lightgbm
 
+        Raises:
+            StateDamagedError: A text is no such model.
+        """
         self.text = texts[0]
-        self._models = [lightgbm.Booster(model_str=text.decode()) for text in texts]
+        self._models = [parse_trees(text.decode()) for text in texts]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features that it was trained on, in order."""
-        return tuple(self._models[0].feature_name())
+        return self._models[0].feature_names
 
     def predict(self, rows: FloatArray, fold: NDArray[np.int64]) -> FloatArray:
         """Predict the probability of each row.
@@ -219,7 +221,7 @@ class CrossFittedModel:
         model = self._models[number]
 
         def predict_chunk(first: int, end: int) -> FloatArray:
-            return np.asarray(model.predict(rows[first:end], num_threads=1), dtype=np.float32)
+            return model.predict(rows[first:end])
 
         chunks = map_chunks(predict_chunk, len(rows), CHUNK_SIZE)
         # The empty array gives the type where there are no rows.

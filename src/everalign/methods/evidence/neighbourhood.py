@@ -12,21 +12,42 @@ from everalign._numba import jit_cached
 from everalign._parallel import map_chunks
 from everalign.graph import IntArray
 from everalign.methods.base import EvidencePiece
-from everalign.methods.evidence.adjacency import Adjacency, FloatArray, find_first, has_edge
+from everalign.methods.evidence.adjacency import (
+    Adjacency,
+    FloatArray,
+    OffsetArray,
+    find_first,
+)
 from everalign.methods.evidence.candidates import CandidateTable
-from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.comparable import ComparableEdges, list_comparable_edges
+from everalign.methods.evidence.hashing import (
+    EMPTY,
+    Keys,
+    create_keys,
+    find_slot,
+    number_distinct,
+)
 from everalign.methods.evidence.propagation import GraphPair, compute_evidence_weight
 from everalign.methods.evidence.relations import (
+    UNSEEN,
     Inclusion,
     Matches,
     MatchIndex,
     RelationInclusions,
+    find_cooccurrence,
     find_inclusion,
+)
+from everalign.methods.evidence.shared_facts import (
+    FactLimits,
+    count_having_all,
+    insert_fact,
 )
 
 # Pairs of one parallel task; comparing literals is cheaper than comparing neighbours.
 NEIGHBOUR_CHUNK_SIZE = 4096
 LITERAL_CHUNK_SIZE = 16384
+# Up to this many pieces of evidence, an insertion sort is faster than a merge sort.
+MAX_INSERTION_SORT = 32
 
 # Columns of the comparison of neighbours from one side.
 NEIGHBOUR_COLUMNS = (
@@ -54,36 +75,6 @@ LITERAL_COLUMNS = (
 LITERAL_WEIGHT, BEST_LITERAL, LEFT_ELSEWHERE, RIGHT_ELSEWHERE = range(len(LITERAL_COLUMNS))
 
 
-class FactLimits(NamedTuple):
-    """The constants of `EvidenceParameters` about shared facts, for compiled code."""
-
-    min_probability: float
-    max_facts: int
-    max_degree: int
-
-    @staticmethod
-    def from_config(config: EvidenceParameters) -> FactLimits:
-        """Take the constants from the configuration.
-
-        Args:
-            config: Settings and constants of the method.
-
-        Returns:
-            The constants about shared facts.
-        """
-        return FactLimits(
-            config.min_shared_fact_probability, config.max_joint_facts, config.max_joint_degree
-        )
-
-
-class SharedFacts(NamedTuple):
-    """Shared facts of a pair, seen from one side: the most telling ones, most telling first."""
-
-    neighbour: IntArray
-    relation: IntArray
-    inverse_functionality: FloatArray
-
-
 def compare_neighbourhoods(
     graphs: GraphPair,
     matches: MatchIndex,
@@ -103,6 +94,13 @@ def compare_neighbourhoods(
     Returns:
         Rows of NEIGHBOUR_COLUMNS as seen from the left, and as seen from the right.
     """
+    left_entities, left_numbers = number_distinct(left_ids)
+    right_entities, right_numbers = number_distinct(right_ids)
+    sides = graphs.left, graphs.right
+    edges = (
+        list_comparable_edges(graphs.left, matches.left, left_entities),
+        list_comparable_edges(graphs.right, matches.right, right_entities),
+    )
     from_left, from_right = (
         np.empty((len(left_ids), len(NEIGHBOUR_COLUMNS)), dtype=np.float32) for _ in range(2)
     )
@@ -111,20 +109,38 @@ def compare_neighbourhoods(
     def compare_chunk(first: int, end: int) -> None:
         rows = slice(first, end)
         _compare_pairs(
-            graphs.left, graphs.right, matches.left, matches.right, relations.left, limits,
-            left_ids[rows], right_ids[rows], from_left[rows], from_right[rows],
+            sides, edges, matches.left, relations.left, limits,
+            left_numbers[rows], right_numbers[rows], from_left[rows], from_right[rows],
         )  # fmt: skip
 
     map_chunks(compare_chunk, len(left_ids), NEIGHBOUR_CHUNK_SIZE)
     return from_left, from_right
 
 
+class _Inclusions(NamedTuple):
+    """Inclusions between the relations of x and x' in each row.
+
+    Attributes:
+        best_forward: For each group of x in each row, how far a relation of x' includes it.
+        best_backward: The same for each group of x'.
+        entry: For each group of x' in each row, where its inclusions start in the next two. They
+            follow each other in the order of the groups of x.
+        forward: P(d ⊆ d') of two relations.
+        backward: P(d' ⊆ d).
+    """
+
+    best_forward: FloatArray
+    best_backward: FloatArray
+    entry: OffsetArray
+    forward: FloatArray
+    backward: FloatArray
+
+
 @jit_cached()
 def _compare_pairs(
-    left: Adjacency,
-    right: Adjacency,
-    left_matches: Matches,
-    right_matches: Matches,
+    graphs: tuple[Adjacency, Adjacency],
+    edges: tuple[ComparableEdges, ComparableEdges],
+    matches: Matches,
     inclusion: Inclusion,
     limits: FactLimits,
     left_ids: IntArray,
@@ -132,190 +148,307 @@ def _compare_pairs(
     from_left: FloatArray,
     from_right: FloatArray,
 ) -> None:
-    facts = SharedFacts(
-        np.empty(limits.max_facts, dtype=np.int32),
-        np.empty(limits.max_facts, dtype=np.int32),
-        np.empty(limits.max_facts, dtype=np.float32),
+    """Compare pairs; ids are the numbers of the entities in `edges`.
+
+    Each step fills a value for all rows: taking arrays out of tuples once for each row would cost
+    more than the comparison.
+    """
+    left, right = edges
+    found = _find_inclusions(left, right, inclusion, left_ids, right_ids)
+    left_shared, right_shared = _sum_support(
+        left, right, matches, found, left_ids, right_ids, from_left, from_right
     )
-    # Allocated once: no entity has more edges than the graph.
-    best_forward = np.empty(left.relation.size + 1, dtype=np.float32)
-    best_backward = np.empty(right.relation.size + 1, dtype=np.float32)
-    for row in range(left_ids.size):
-        x, x2 = left_ids[row], right_ids[row]
-        # Once for both sides: all pairs of relations are looked up here anyway.
-        _find_best_inclusions(left, right, inclusion, x, x2, best_forward, best_backward)
-        support, best_weight = _sum_support(left, right, left_matches, inclusion, x, x2)
-        from_left[row, SUPPORT], from_left[row, BEST_WEIGHT] = support, best_weight
-        from_right[row, SUPPORT], from_right[row, BEST_WEIGHT] = support, best_weight
-        _compare_facts(
-            left, right, left_matches, limits, x, x2, best_forward, facts, from_left[row]
-        )
-        _compare_facts(
-            right, left, right_matches, limits, x2, x, best_backward, facts, from_right[row]
-        )
+    _compare_facts(graphs[0], left, left_ids, left_shared, found.best_forward, limits, from_left)
+    _compare_facts(
+        graphs[1], right, right_ids, right_shared, found.best_backward, limits, from_right
+    )
 
 
 @jit_cached()
-def _find_best_inclusions(
-    left: Adjacency,
-    right: Adjacency,
-    inclusion: Inclusion,
-    x: int,
-    x2: int,
-    best_forward: FloatArray,
-    best_backward: FloatArray,
-) -> None:
-    """For each relation of x find how far a relation of x' includes it; the same for x'.
+def _count_values(start: OffsetArray, ids: IntArray) -> int:
+    count = 0
+    for n in ids:
+        count += start[n + 1] - start[n]
+    return count
 
-    It is stored at the index of the first edge of its group, counted from the first edge of x.
+
+@jit_cached()
+def _find_run(ids: IntArray, first: int) -> int:
+    """Find the end of the rows that have the same id as the first one."""
+    end = first + 1
+    while end < ids.size and ids[end] == ids[first]:
+        end += 1
+    return end
+
+
+@jit_cached()
+def _find_inclusions(
+    left: ComparableEdges,
+    right: ComparableEdges,
+    inclusion: Inclusion,
+    left_ids: IntArray,
+    right_ids: IntArray,
+) -> _Inclusions:
+    left_start, right_start = left.group_start, right.group_start
+    entry, lookups, count = _list_lookups(left, right, left_ids, right_ids)
+    forward, backward = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.float32)
+    _look_up_inclusions(inclusion, left.group_relation, lookups, forward, backward)
+    best_forward = np.zeros(_count_values(left_start, left_ids), dtype=np.float32)
+    best_backward = np.zeros(entry.size, dtype=np.float32)
+    place, place2 = 0, 0
+    for row in range(left_ids.size):
+        x, x2 = left_ids[row], right_ids[row]
+        group_count = left_start[x + 1] - left_start[x]
+        for _ in range(right_start[x2], right_start[x2 + 1]):
+            first = entry[place2]
+            for k in range(group_count):
+                best_forward[place + k] = max(best_forward[place + k], forward[first + k])
+                best_backward[place2] = max(best_backward[place2], backward[first + k])
+            place2 += 1
+        place += group_count
+    return _Inclusions(best_forward, best_backward, entry, forward, backward)
+
+
+@jit_cached()
+def _list_lookups(
+    left: ComparableEdges, right: ComparableEdges, left_ids: IntArray, right_ids: IntArray
+) -> tuple[OffsetArray, OffsetArray, int]:
+    """List what to look up: the candidates of x have relations in common, each counts once.
+
+    Returns the `entry` of _Inclusions; rows of (first group of x, end of its groups, relation of
+    x'); and the number of entries.
     """
-    start, start2 = left.start[x], right.start[x2]
-    group2 = start2
-    while group2 < right.literal_start[x2]:
-        best_backward[group2 - start2] = 0
-        group2 = right.group_end[group2]
-    group = start
-    while group < left.literal_start[x]:
-        best = 0.0
-        group2 = start2
-        while group2 < right.literal_start[x2]:
-            forward, backward = find_inclusion(
-                inclusion, left.relation[group], right.relation[group2]
-            )
-            best = max(best, forward)
-            best_backward[group2 - start2] = max(best_backward[group2 - start2], backward)
-            group2 = right.group_end[group2]
-        best_forward[group - start] = best
-        group = left.group_end[group]
+    left_start, right_start = left.group_start, right.group_start
+    right_relation = right.group_relation
+    entry = np.empty(_count_values(right_start, right_ids), dtype=np.int64)
+    lookups = np.empty((entry.size, 3), dtype=np.int64)
+    lookup_count, count, place2, first = 0, 0, 0, 0
+    while first < left_ids.size:
+        x, end = left_ids[first], _find_run(left_ids, first)
+        keys = create_keys(_count_values(right_start, right_ids[first:end]))
+        entry_of_slot = np.empty(keys.size, dtype=np.int64)
+        for row in range(first, end):
+            x2 = right_ids[row]
+            for group2 in range(right_start[x2], right_start[x2 + 1]):
+                d2 = right_relation[group2]
+                slot = find_slot(keys, d2)
+                if keys[slot] == EMPTY:
+                    keys[slot], entry_of_slot[slot] = d2, count
+                    lookups[lookup_count, 0] = left_start[x]
+                    lookups[lookup_count, 1] = left_start[x + 1]
+                    lookups[lookup_count, 2] = d2
+                    lookup_count += 1
+                    count += left_start[x + 1] - left_start[x]
+                entry[place2] = entry_of_slot[slot]
+                place2 += 1
+        first = end
+    return entry, lookups[:lookup_count], count
+
+
+@jit_cached()
+def _look_up_inclusions(
+    inclusion: Inclusion,
+    group_relation: IntArray,
+    lookups: OffsetArray,
+    forward: FloatArray,
+    backward: FloatArray,
+) -> None:
+    start, other = inclusion.start, inclusion.other
+    seen_forward, unseen_forward = inclusion.forward, inclusion.unseen_forward
+    seen_backward, unseen_backward = inclusion.backward, inclusion.unseen_backward
+    place = 0
+    for n in range(lookups.shape[0]):
+        d2 = lookups[n, 2]
+        for group in range(lookups[n, 0], lookups[n, 1]):
+            d = group_relation[group]
+            entry = find_cooccurrence(start, other, d, d2)
+            seen = entry != UNSEEN
+            forward[place] = seen_forward[entry] if seen else unseen_forward[d]
+            backward[place] = seen_backward[entry] if seen else unseen_backward[d2]
+            place += 1
+
+
+class _Counterparts(NamedTuple):
+    """The counterparts of the neighbours of x: where each of them is among the edges of x.
+
+    An entry is a comparable edge of x with one of the matches of its neighbour. Entries are in the
+    order of edges, then of counterparts.
+    """
+
+    keys: Keys  # hash map of counterparts
+    last_entry: IntArray  # of each slot of the map
+    previous_entry: IntArray  # the entry before with the same counterpart, EMPTY if there is none
+    edge: IntArray
+    probability: FloatArray
+
+
+@jit_cached()
+def _index_counterparts(left: ComparableEdges, matches: Matches, x: int) -> _Counterparts:
+    neighbour, start, stop = left.neighbour, matches.start, matches.stop
+    count = 0
+    for edge in range(left.start[x], left.start[x + 1]):
+        count += stop[neighbour[edge]] - start[neighbour[edge]]
+    keys = create_keys(count)
+    last_entry = np.full(keys.size, EMPTY, dtype=np.int32)
+    previous_entry = np.empty(count, dtype=np.int32)
+    edges = np.empty(count, dtype=np.int32)
+    probability = np.empty(count, dtype=np.float32)
+    entry = 0
+    for edge in range(left.start[x], left.start[x + 1]):
+        for m in range(start[neighbour[edge]], stop[neighbour[edge]]):
+            slot = find_slot(keys, matches.counterpart[m])
+            keys[slot] = matches.counterpart[m]
+            previous_entry[entry], last_entry[slot] = last_entry[slot], entry
+            edges[entry], probability[entry] = edge, matches.probability[m]
+            entry += 1
+    return _Counterparts(keys, last_entry, previous_entry, edges, probability)
 
 
 @jit_cached()
 def _sum_support(
-    left: Adjacency, right: Adjacency, matches: Matches, inclusion: Inclusion, x: int, x2: int
+    left: ComparableEdges,
+    right: ComparableEdges,
+    matches: Matches,
+    found: _Inclusions,
+    left_ids: IntArray,
+    right_ids: IntArray,
+    from_left: FloatArray,
+    from_right: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Sum the weights of all pieces of evidence for each pair, and find the greatest.
+
+    Returns for each comparable edge of x in each row the greatest probability of a match of its
+    neighbour with a neighbour of x', and the same for x'; 0 where there is no match.
+    """
+    left_start, right_start, right_neighbour = left.start, right.start, right.neighbour
+    group_start = right.group_start
+    left_shared = np.zeros(_count_values(left_start, left_ids), dtype=np.float32)
+    right_shared = np.zeros(_count_values(right_start, right_ids), dtype=np.float32)
+    piece_entry, piece_edge = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
+    place, place2, group_place, first = 0, 0, 0, 0
+    while first < left_ids.size:
+        x, end = left_ids[first], _find_run(left_ids, first)
+        counterparts = _index_counterparts(left, matches, x)
+        keys, last_entry, previous_entry, entry_edge, probability = counterparts
+        for row in range(first, end):
+            x2, count = right_ids[row], 0
+            for edge2 in range(right_start[x2], right_start[x2 + 1]):
+                entry = last_entry[find_slot(keys, right_neighbour[edge2])]
+                while entry != EMPTY:
+                    p, shared = probability[entry], place + entry_edge[entry] - left_start[x]
+                    left_shared[shared] = max(left_shared[shared], p)
+                    right_shared[place2] = max(right_shared[place2], p)
+                    if count == piece_entry.size:
+                        piece_entry = np.concatenate((piece_entry, np.empty_like(piece_entry)))
+                        piece_edge = np.concatenate((piece_edge, np.empty_like(piece_edge)))
+                    piece_entry[count], piece_edge[count] = entry, edge2
+                    count += 1
+                    entry = previous_entry[entry]
+                place2 += 1
+            # In the order of the edges of x: a sum of floats depends on its order.
+            _sort_pieces(piece_entry, piece_edge, count)
+            support, best_weight = _weigh_pieces(
+                left, right, found, counterparts, piece_entry[:count], piece_edge, group_place
+            )
+            from_left[row, SUPPORT], from_left[row, BEST_WEIGHT] = support, best_weight
+            from_right[row, SUPPORT], from_right[row, BEST_WEIGHT] = support, best_weight
+            place += left_start[x + 1] - left_start[x]
+            group_place += group_start[x2 + 1] - group_start[x2]
+        first = end
+    return left_shared, right_shared
+
+
+@jit_cached(inline="always")
+def _weigh_pieces(
+    left: ComparableEdges,
+    right: ComparableEdges,
+    found: _Inclusions,
+    counterparts: _Counterparts,
+    piece_entry: IntArray,
+    piece_edge: IntArray,
+    group_place: int,
 ) -> tuple[float, float]:
-    """Sum the weights of all pieces of evidence for a pair, and find the greatest."""
+    """Sum the weights of the pieces of a pair, and find the greatest."""
     support, best_weight = 0.0, 0.0
-    # Literals are compared apart, so that these features are the same with and without them.
-    stop = right.literal_start[x2]
-    for edge in range(left.start[x], left.literal_start[x]):
-        y = left.neighbour[edge]
-        for m in range(matches.start[y], matches.stop[y]):
-            y2 = matches.counterpart[m]
-            edge2 = find_first(right.sorted_neighbour, right.start[x2], stop, y2)
-            while edge2 < stop and right.sorted_neighbour[edge2] == y2:
-                forward, backward = find_inclusion(
-                    inclusion, left.relation[edge], right.sorted_relation[edge2]
-                )
-                weight = compute_evidence_weight(
-                    matches.probability[m],
-                    forward,
-                    backward,
-                    left.inverse_functionality[edge],
-                    right.sorted_inverse_functionality[edge2],
-                )
-                support += weight
-                best_weight = max(best_weight, weight)
-                edge2 += 1
+    for piece in range(piece_entry.size):
+        entry, edge2 = piece_entry[piece], piece_edge[piece]
+        edge = counterparts.edge[entry]
+        inclusion = found.entry[group_place + right.group[edge2]] + left.group[edge]
+        weight = compute_evidence_weight(
+            counterparts.probability[entry],
+            found.forward[inclusion],
+            found.backward[inclusion],
+            left.inverse_functionality[edge],
+            right.inverse_functionality[edge2],
+        )
+        support += weight
+        best_weight = max(best_weight, weight)
     return support, best_weight
 
 
 @jit_cached()
+def _sort_pieces(entry: IntArray, edge: IntArray, count: int) -> None:
+    """Sort by entry; pieces of one entry stay in order."""
+    if count > MAX_INSERTION_SORT:
+        order = np.argsort(entry[:count], kind="mergesort")
+        entry[:count], edge[:count] = entry[order], edge[order]
+        return
+    for piece in range(1, count):
+        e, f, place = entry[piece], edge[piece], piece
+        while place > 0 and entry[place - 1] > e:
+            entry[place], edge[place] = entry[place - 1], edge[place - 1]
+            place -= 1
+        entry[place], edge[place] = e, f
+
+
+@jit_cached()
 def _compare_facts(
-    left: Adjacency,
-    right: Adjacency,
-    matches: Matches,
-    limits: FactLimits,
-    x: int,
-    x2: int,
+    adjacency: Adjacency,
+    edges: ComparableEdges,
+    ids: IntArray,
+    best_shared: FloatArray,
     best_inclusion: FloatArray,
-    facts: SharedFacts,
+    limits: FactLimits,
     out: FloatArray,
 ) -> None:
     """Compare the facts of x with those of x': which are shared, and which are in conflict."""
-    shared, comparable, conflict, overlap, total_idf = 0.0, 0.0, 0.0, 0.0, 0.0
-    fact_count, shared_count = 0, 0
-    stop = right.literal_start[x2]
-    group = left.start[x]
-    while group < left.literal_start[x]:
-        end, d = left.group_end[group], left.relation[group]
-        included = best_inclusion[group - left.start[x]]
-        overlap += included * left.relation_idf[d]
-        total_idf += left.relation_idf[d]
-        for edge in range(group, end):
-            y = left.neighbour[edge]
-            best_match, best_shared = 0.0, 0.0
-            for m in range(matches.start[y], matches.stop[y]):
-                p = matches.probability[m]
-                best_match = max(best_match, p)
-                edge2 = find_first(
-                    right.sorted_neighbour, right.start[x2], stop, matches.counterpart[m]
-                )
-                if edge2 < stop and right.sorted_neighbour[edge2] == matches.counterpart[m]:
-                    best_shared = max(best_shared, p)
-            comparable += best_match
-            shared += best_shared
-            if best_shared >= limits.min_probability:
+    start, group, group_start, group_idf = (
+        edges.start, edges.group, edges.group_start, edges.group_idf,
+    )  # fmt: skip
+    missed, inverse_functionality = edges.missed, edges.inverse_functionality
+    sharing_first, sharing_end, neighbour = (
+        edges.sharing_first, edges.sharing_end, adjacency.neighbour,
+    )  # fmt: skip
+    facts = np.empty(limits.max_facts, dtype=np.int32)
+    room = np.empty(limits.max_facts, dtype=np.int64)
+    place, group_place = 0, 0
+    for row in range(ids.size):
+        x = ids[row]
+        overlap, shared, conflict, total_idf = 0.0, 0.0, 0.0, edges.total_idf[x]
+        for k in range(group_start[x + 1] - group_start[x]):
+            overlap += best_inclusion[group_place + k] * group_idf[group_start[x] + k]
+        fact_count, shared_count = 0, 0
+        for edge in range(start[x], start[x + 1]):
+            p = best_shared[place]
+            place += 1
+            shared += p
+            if p >= limits.min_probability:
                 shared_count += 1
-                fact_count = _insert_fact(
-                    facts, fact_count, y, d, left.inverse_functionality[edge]
-                )
+                fact_count = insert_fact(facts, fact_count, inverse_functionality, edge)
             # A weak match says neither that the fact is shared nor that it is missing.
-            elif best_shared == 0:
-                conflict += best_match * included * left.functionality[edge]
-        group = end
-    out[SHARED], out[COMPARABLE], out[CONFLICT] = shared, comparable, conflict
-    out[RELATION_OVERLAP] = overlap / total_idf if total_idf > 0 else 0
-    out[JOINT_FREQUENCY] = _count_having_all(left, facts, fact_count, limits.max_degree)
-    out[SHARED_COUNT] = shared_count
-
-
-@jit_cached()
-def _insert_fact(
-    facts: SharedFacts, count: int, neighbour: int, relation: int, inverse_functionality: float
-) -> int:
-    """Insert a fact among the most telling ones; returns their number."""
-    capacity = facts.neighbour.size
-    # Strictly less: of equally telling facts the first one stays first, in every run.
-    place = count
-    while place > 0 and facts.inverse_functionality[place - 1] < inverse_functionality:
-        place -= 1
-    if place == capacity:
-        return count
-    for moved in range(min(count, capacity - 1), place, -1):
-        facts.neighbour[moved] = facts.neighbour[moved - 1]
-        facts.relation[moved] = facts.relation[moved - 1]
-        facts.inverse_functionality[moved] = facts.inverse_functionality[moved - 1]
-    facts.neighbour[place] = neighbour
-    facts.relation[place] = relation
-    facts.inverse_functionality[place] = inverse_functionality
-    return min(count + 1, capacity)
-
-
-@jit_cached()
-def _count_having_all(
-    adjacency: Adjacency, facts: SharedFacts, fact_count: int, max_degree: int
-) -> float:
-    """Compute the logarithm of the number of entities that have all these facts."""
-    if fact_count == 0:
-        # No fact: all entities, and one more to tell it from a fact that all have.
-        return math.log(adjacency.entity_count + 1)
-    # The entities with the most telling fact are a group of edges; the others are tried on them.
-    y, inverse = facts.neighbour[0], facts.relation[0] ^ 1
-    first = find_first(adjacency.relation, adjacency.start[y], adjacency.stop[y], inverse)
-    end = adjacency.group_end[first]
-    if end - first > max_degree:
-        return math.log(end - first)
-    count = 0
-    for edge in range(first, end):
-        entity = adjacency.neighbour[edge]
-        has_all = True
-        for k in range(1, fact_count):
-            if not has_edge(adjacency, entity, facts.relation[k], facts.neighbour[k]):
-                has_all = False
-                break
-        if has_all:
-            count += 1
-    return math.log(count)
+            elif p == 0:
+                conflict += missed[edge] * best_inclusion[group_place + group[edge]]
+        group_place += group_start[x + 1] - group_start[x]
+        out[row, SHARED], out[row, COMPARABLE] = shared, edges.comparable[x]
+        out[row, CONFLICT], out[row, SHARED_COUNT] = conflict, shared_count
+        out[row, RELATION_OVERLAP] = overlap / total_idf if total_idf > 0 else 0
+        # No fact: all entities have it, and one more to tell it from a fact that all have.
+        having = adjacency.entity_count + 1
+        if fact_count > 0:
+            having = count_having_all(
+                facts, fact_count, sharing_first, sharing_end, neighbour, limits.max_degree, room
+            )
+        out[row, JOINT_FREQUENCY] = math.log(having)
 
 
 def compare_literals(

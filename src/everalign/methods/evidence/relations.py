@@ -24,6 +24,8 @@ from everalign.methods.evidence.config import EvidenceParameters
 # Entities of one parallel task. Results do not depend on it: co-occurrences are summed in order.
 CHUNK_SIZE = 4096
 
+UNSEEN = -1
+
 
 class Matches(NamedTuple):
     """The counterparts of the nodes of one side, those of each node in one block.
@@ -291,11 +293,28 @@ def find_inclusion(inclusion: Inclusion, relation: int, other: int) -> tuple[flo
     Returns:
         P(d ⊆ d') and P(d' ⊆ d).
     """
-    end = inclusion.start[relation + 1]
-    entry = find_first(inclusion.other, inclusion.start[relation], end, other)
-    if entry < end and inclusion.other[entry] == other:
+    entry = find_cooccurrence(inclusion.start, inclusion.other, relation, other)
+    if entry != UNSEEN:
         return inclusion.forward[entry], inclusion.backward[entry]
     return inclusion.unseen_forward[relation], inclusion.unseen_backward[other]
+
+
+@jit_cached()
+def find_cooccurrence(start: OffsetArray, others: IntArray, relation: int, other: int) -> int:
+    """Find where the inclusion of two directed relations is stored.
+
+    Args:
+        start: The field of `Inclusion`.
+        others: The field `other`.
+        relation: Directed relation d of the one side.
+        other: Directed relation d' of the other side.
+
+    Returns:
+        The index; UNSEEN if the two never co-occur.
+    """
+    end = start[relation + 1]
+    entry = find_first(others, start[relation], end, other)
+    return entry if entry < end and others[entry] == other else UNSEEN
 
 
 def list_relation_matches(
