@@ -109,9 +109,24 @@ def concatenate_features(parts: Sequence[TextFeatures]) -> TextFeatures:
     )
 
 
+class NearestRows(NamedTuple):
+    """The pairs of rows in which either is among the nearest of the other.
+
+    Attributes:
+        pairs: Pairs of rows; the probability is their inner product.
+        left_similarity: The inner products of each left row with its nearest right ones, from
+            high to low; 0 where there are fewer.
+        right_similarity: The same of each right row.
+    """
+
+    pairs: LiteralMatches
+    left_similarity: FloatArray
+    right_similarity: FloatArray
+
+
 def number_features(
     left: TextFeatures, right: TextFeatures, row_counts: tuple[int, int]
-) -> tuple[SparseMatrix, SparseMatrix, int]:
+) -> tuple[SparseMatrix, SparseMatrix, Hashes]:
     """Build matrices of texts by features, with the same columns on both sides.
 
     Args:
@@ -121,13 +136,13 @@ def number_features(
 
     Returns:
         The left and the right matrix, with weights of 1 and each feature once per row, and the
-        number of columns.
+        hash of the feature of each column, sorted.
     """
     hashes, column = _rank_values(np.concatenate([left.feature, right.feature]))
     split = len(left.feature)
     left_matrix = _build_matrix(left.row, column[:split], row_counts[0], len(hashes))
     right_matrix = _build_matrix(right.row, column[split:], row_counts[1], len(hashes))
-    return left_matrix, right_matrix, len(hashes)
+    return left_matrix, right_matrix, hashes
 
 
 def add_matrices(*matrices: SparseMatrix) -> SparseMatrix:
@@ -204,7 +219,7 @@ def scale_rows(matrix: SparseMatrix) -> SparseMatrix:
 
 def search_nearest_rows(
     left: SparseMatrix, right: SparseMatrix, column_count: int, neighbours: int
-) -> LiteralMatches:
+) -> NearestRows:
     """Find the pairs of rows in which either is among the nearest of the other.
 
     Args:
@@ -214,12 +229,13 @@ def search_nearest_rows(
         neighbours: How many of the nearest are kept for each row.
 
     Returns:
-        Pairs of rows; the probability is their inner product.
+        The pairs, and how near the nearest of each row are.
     """
-    if not (left.row_count and right.row_count and neighbours):
-        return LiteralMatches.empty()
-    index = _invert(right, column_count)
     similarity, nearest = _empty_lists(left.row_count, neighbours)
+    if not (left.row_count and right.row_count and neighbours):
+        nothing, _ = _empty_lists(right.row_count, neighbours)
+        return NearestRows(LiteralMatches.empty(), similarity, nothing)
+    index = invert_matrix(right, column_count)
 
     def search(first: int, end: int) -> tuple[FloatArray, IntArray]:
         right_similarity, right_nearest = _empty_lists(right.row_count, neighbours)
@@ -230,8 +246,28 @@ def search_nearest_rows(
 
     # Rounded up. A number of chunks, not a size: each needs lists for all right rows.
     right_lists = map_chunks(search, left.row_count, -(-left.row_count // CHUNK_COUNT))
-    backward = _list_pairs(*_merge_lists(right_lists)).swap_sides()
-    return merge_matches([_list_pairs(similarity, nearest), backward])
+    right_similarity, right_nearest = _merge_lists(right_lists)
+    backward = _list_pairs(right_similarity, right_nearest).swap_sides()
+    pairs = merge_matches([_list_pairs(similarity, nearest), backward])
+    return NearestRows(pairs, similarity, right_similarity)
+
+
+def invert_matrix(matrix: SparseMatrix, column_count: int) -> SparseMatrix:
+    """Build the inverted index.
+
+    Args:
+        matrix: Any matrix.
+        column_count: The number of its columns.
+
+    Returns:
+        For each column, the rows with a weight in it.
+    """
+    owner = np.repeat(np.arange(matrix.row_count, dtype=np.int32), np.diff(matrix.start))
+    weighted = np.flatnonzero(matrix.weight > 0)
+    order = weighted[np.argsort(matrix.column[weighted], kind="stable")]
+    start = np.zeros(column_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(matrix.column[weighted], minlength=column_count), out=start[1:])
+    return SparseMatrix(start, owner[order], matrix.weight[order])
 
 
 def compute_row_products(
@@ -277,16 +313,6 @@ def _build_matrix(
     np.cumsum(np.bincount(cells // max(column_count, 1), minlength=row_count), out=start[1:])
     columns = (cells % max(column_count, 1)).astype(np.int32)
     return SparseMatrix(start, columns, np.ones(len(cells), dtype=np.float32))
-
-
-def _invert(matrix: SparseMatrix, column_count: int) -> SparseMatrix:
-    """The inverted index: for each column, the rows with a weight in it."""
-    owner = np.repeat(np.arange(matrix.row_count, dtype=np.int32), np.diff(matrix.start))
-    weighted = np.flatnonzero(matrix.weight > 0)
-    order = weighted[np.argsort(matrix.column[weighted], kind="stable")]
-    start = np.zeros(column_count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(matrix.column[weighted], minlength=column_count), out=start[1:])
-    return SparseMatrix(start, owner[order], matrix.weight[order])
 
 
 def _empty_lists(row_count: int, length: int) -> tuple[FloatArray, IntArray]:
