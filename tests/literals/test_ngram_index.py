@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from everalign.literals.ngram_index import (
     SparseMatrix,
-    extract_ngrams,
     inverse_frequency,
     number_features,
     search_nearest_rows,
     weight_columns,
 )
+from everalign.literals.ngrams import extract_ngrams
 
 TEXTS = st.lists(st.text("abc ", min_size=1, max_size=6), min_size=1, max_size=8)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import AttributeTriples, IntArray
-from everalign.literals.ngram_index import Starts
+from everalign.literals.ngrams import Starts
 from everalign.literals.parsing import ParsedLiterals, TextTable
 
 MAX_NAMES = 3  # of an entity that are compared

@@ -17,7 +17,7 @@ from everalign._numba import jit_cached
 from everalign._parallel import map_chunks
 from everalign.graph import IntArray
 from everalign.literals.matches import FloatArray
-from everalign.literals.ngram_index import Starts
+from everalign.literals.ngrams import Starts
 from everalign.literals.translation import (
     TokenisedTexts,
     TrainingPairs,
@@ -65,6 +65,18 @@ def tokenise_name(name: str) -> list[str]:
     return tokens
 
 
+def split_name(name: str) -> list[str]:
+    """List the tokens of a name that are compared.
+
+    Args:
+        name: A normalised name.
+
+    Returns:
+        The first `MAX_TOKENS` tokens, each once.
+    """
+    return list(dict.fromkeys(tokenise_name(name)))[:MAX_TOKENS]
+
+
 class NameTokens(NamedTuple):
     """The tokens of names.
 
@@ -90,7 +102,7 @@ def tokenise_names(names: Sequence[str]) -> NameTokens:
     tokens: list[int] = []
     start = [0]
     for name in names:
-        distinct = list(dict.fromkeys(tokenise_name(name)))[:MAX_TOKENS]
+        distinct = split_name(name)
         tokens += [token_ids.setdefault(token, len(token_ids)) for token in distinct]
         start.append(len(tokens))
     token_array = np.array(tokens, dtype=np.int32)

@@ -112,7 +112,10 @@ def compute_pair_features(left: TextTable, right: TextTable, pairs: SimilarTexts
 
 
 def compute_name_similarity(
-    left: EntityNames, right: EntityNames, left_entities: IntArray, right_entities: IntArray
+    left: EntityNames,
+    right: EntityNames,
+    left_entities: NDArray[np.signedinteger],
+    right_entities: NDArray[np.signedinteger],
 ) -> FloatArray:
     """Compute the edit similarity of the names of pairs of entities.
 
@@ -177,7 +180,10 @@ def _score_pairs(scorer: Any, left: Sequence[str], right: Sequence[str]) -> Floa
 
 
 def _pair_names(
-    left: EntityNames, right: EntityNames, left_entities: IntArray, right_entities: IntArray
+    left: EntityNames,
+    right: EntityNames,
+    left_entities: NDArray[np.signedinteger],
+    right_entities: NDArray[np.signedinteger],
 ) -> tuple[NDArray[np.int64], IntArray, IntArray]:
     """Each name of the left entity with each name of the right one: pair, left and right text."""
     left_count = np.diff(left.start)[left_entities]

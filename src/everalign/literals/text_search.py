@@ -5,24 +5,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign.graph import IntArray
 from everalign.literals.matches import FloatArray
 from everalign.literals.ngram_index import (
-    WHOLE_WORDS,
-    Hashes,
     NearestRows,
     SparseMatrix,
-    TextFeatures,
     add_matrices,
     compute_row_products,
-    concatenate_features,
-    extract_ngrams,
     inverse_frequency,
     number_features,
     scale_rows,
     search_nearest_rows,
     weight_columns,
+)
+from everalign.literals.ngrams import (
+    WHOLE_WORDS,
+    Hashes,
+    TextFeatures,
+    concatenate_features,
+    extract_ngrams,
 )
 from everalign.literals.parsing import TextTable
 from everalign.literals.translation import (
@@ -55,11 +58,28 @@ class SimilarTexts(NamedTuple):
         relative: The sum of both as a share of that of the best pair of either text.
     """
 
-    left: IntArray
-    right: IntArray
+    left: NDArray[np.signedinteger]
+    right: NDArray[np.signedinteger]
     direct: FloatArray
     translated: FloatArray
     relative: FloatArray
+
+    def select(self, chosen: NDArray[np.bool_]) -> SimilarTexts:
+        """Select some pairs.
+
+        Args:
+            chosen: Which ones.
+
+        Returns:
+            These pairs.
+        """
+        return SimilarTexts(
+            self.left[chosen],
+            self.right[chosen],
+            self.direct[chosen],
+            self.translated[chosen],
+            self.relative[chosen],
+        )
 
 
 class SearchFeatures(NamedTuple):

@@ -23,7 +23,8 @@ from everalign.errors import InputError
 from everalign.graph import IntArray
 from everalign.io.streams import read_text_blocks
 from everalign.literals.matches import FloatArray
-from everalign.literals.ngram_index import SparseMatrix, Starts
+from everalign.literals.ngram_index import SparseMatrix
+from everalign.literals.ngrams import Starts
 from everalign.literals.normalisation import normalise_text
 
 Positions: TypeAlias = NDArray[np.signedinteger]

@@ -113,7 +113,7 @@ class WeightedWords(NamedTuple):
         Raises:
             InputError: The file is broken.
         """
-        frequency = Counter(word for name in names for word in set(_split_words(name)))
+        frequency = Counter(word for name in names for word in set(split_words(name)))
         word_vectors, dimension = read_vectors(path, set(frequency))
         weight = [math.log1p(len(names) / frequency[word]) for word in word_vectors]
         vectors = np.array(list(word_vectors.values()), dtype=np.float32).reshape(-1, dimension)
@@ -131,7 +131,7 @@ class WeightedWords(NamedTuple):
         """
         sums = np.zeros((len(names), self.vectors.shape[1]), dtype=np.float32)
         for position, name in enumerate(names):
-            for word in _split_words(name):
+            for word in split_words(name):
                 row = self.row.get(word)
                 if row is not None:
                     sums[position] += self.vectors[row] * float(self.weight[row])
@@ -139,7 +139,15 @@ class WeightedWords(NamedTuple):
         return (sums / np.where(length > 0, length, 1)).astype(np.float32)
 
 
-def _split_words(name: str) -> list[str]:
+def split_words(name: str) -> list[str]:
+    """Split a name into the words that have vectors.
+
+    Args:
+        name: A normalised name.
+
+    Returns:
+        Its words in lower case.
+    """
     return name.lower().split()
 
 
@@ -180,14 +188,25 @@ def match_vectors(
         [(0, 0, 0.9), (1, 1, 0.9)]
     """
     check_same_dimension(left, right)
-    forward = _find_nearest(left, right, neighbours, min_probability)
-    backward = _find_nearest(right, left, neighbours, min_probability).swap_sides()
+    forward = find_nearest_vectors(left, right, neighbours, min_probability)
+    backward = find_nearest_vectors(right, left, neighbours, min_probability).swap_sides()
     return merge_matches([forward, backward])
 
 
-def _find_nearest(
+def find_nearest_vectors(
     queries: FloatArray, rows: FloatArray, neighbours: int, min_probability: float
 ) -> LiteralMatches:
+    """Find the nearest rows of some vectors.
+
+    Args:
+        queries: Rows of length 1.
+        rows: Rows of length 1 among which the nearest are found.
+        neighbours: How many of the nearest are kept.
+        min_probability: Less probable pairs are dropped.
+
+    Returns:
+        Pairs of a query and a row.
+    """
     neighbours = min(neighbours, len(rows))
     found = [LiteralMatches.empty()]
     for first in range(0, len(queries) if neighbours else 0, TILE_SIZE):
