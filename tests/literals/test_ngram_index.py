@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from everalign.literals.ngram_index import (
     SparseMatrix,
-    extract_ngrams,
     inverse_frequency,
     number_features,
     search_nearest_rows,
     weight_columns,
 )
+from everalign.literals.ngrams import extract_ngrams
 
 TEXTS = st.lists(st.text("abc ", min_size=1, max_size=6), min_size=1, max_size=8)
 
@@ -31,13 +31,14 @@ def dense(matrix: SparseMatrix, columns: int) -> NDArray[np.float64]:
 @settings(max_examples=60)
 @given(TEXTS, TEXTS, st.integers(1, 3))
 def test_as_all_pairs(left: list[str], right: list[str], kept: int) -> None:
-    one, two, columns = number_features(
+    one, two, hashes = number_features(
         extract_ngrams(left, 2, 0), extract_ngrams(right, 2, 0), (len(left), len(right))
     )
+    columns = len(hashes)
     weight = inverse_frequency(one, two, columns)
     one, two = weight_columns(one, weight), weight_columns(two, weight)
     product = dense(one, columns) @ dense(two, columns).T
-    found = search_nearest_rows(one, two, columns, kept)
+    found = search_nearest_rows(one, two, columns, kept).pairs
     np.testing.assert_allclose(found.probability, product[found.left, found.right], atol=1e-5)
     listed = set(zip(found.left.tolist(), found.right.tolist(), strict=True))
     for row in range(len(left)):

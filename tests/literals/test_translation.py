@@ -16,14 +16,12 @@ from everalign.literals import (
     find_entity_names,
     learn_name_models,
 )
+from everalign.literals.name_translation import LEFT_SHARE, RIGHT_SHARE, tokenise_names
 from everalign.literals.translation import (
     EM_STEPS,
-    LEFT_SHARE,
-    RIGHT_SHARE,
     TokenisedTexts,
     estimate_probabilities,
     find_cooccurrences,
-    tokenise_texts,
 )
 
 Tokens = list[list[int]]
@@ -86,7 +84,7 @@ def link_rows(*rows: tuple[int, int]) -> IntArray:
 
 
 def explained(anchors: IntArray, matches: IntArray, asked: tuple[int, int]) -> tuple[float, float]:
-    left, right = tokenise_texts(LEFT), tokenise_texts(RIGHT)
+    left, right = tokenise_names(LEFT).texts, tokenise_names(RIGHT).texts
     certain = np.ones(len(matches), dtype=np.float32)
     models = learn_name_models(left, right, anchors, (matches[:, 0], matches[:, 1], certain))
     (row,) = compute_explained_shares(models, left, right, *link_rows(asked).T)
@@ -115,7 +113,7 @@ def test_an_entity_without_a_name_is_not_compared() -> None:
     left_entities, right_entities = link_rows((0, 0), (0, 1), (1, 1)).T
     similarity = compute_name_similarity(left, right, left_entities, right_entities)
     assert similarity.tolist() == pytest.approx([1, np.nan, np.nan], nan_ok=True)
-    tokens = tokenise_texts(left.first_names), tokenise_texts(right.first_names)
+    tokens = tokenise_names(left.first_names).texts, tokenise_names(right.first_names).texts
     no_matches = left_entities[:0], right_entities[:0], np.empty(0, np.float32)
     models = learn_name_models(*tokens, link_rows((0, 0)), no_matches)
     shares = compute_explained_shares(models, *tokens, left_entities, right_entities)

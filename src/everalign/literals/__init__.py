@@ -15,21 +15,20 @@ from everalign.literals.matching import (
     MatchedLiterals,
     match_literals,
 )
-from everalign.literals.normalisation import missing_package_note
-from everalign.literals.parsing import ParsedLiterals
-from everalign.literals.similarity import (
-    NO_KNOWN_PAIRS,
-    build_ngram_rows,
-    compute_name_similarity,
-    search_similar_texts,
-)
-from everalign.literals.translation import (
+from everalign.literals.name_translation import (
     EXPLAINED_SHARES,
-    TranslationModels,
     compute_explained_shares,
     learn_name_models,
-    read_translations,
 )
+from everalign.literals.normalisation import missing_package_note
+from everalign.literals.parsing import ParsedLiterals
+from everalign.literals.similarity import compute_name_similarity
+from everalign.literals.text_search import (
+    NO_KNOWN_PAIRS,
+    build_ngram_rows,
+    search_similar_texts,
+)
+from everalign.literals.translation import TranslationModels, read_translations
 from everalign.literals.vectors import compute_name_vectors
 
 __all__ = [

@@ -184,13 +184,28 @@ def match_numbers(
     one, two = _find_neighbours(
         left, right, neighbours, lambda numbers: tolerance * np.abs(numbers)
     )
+    probability = compare_numbers(left[one], right[two], tolerance)
+    keep = probability > 0
+    return LiteralMatches.from_columns(one[keep], two[keep], probability[keep])
+
+
+def compare_numbers(left: Floats, right: Floats, tolerance: float) -> Floats:
+    """Estimate the probability that two numbers stand for the same one.
+
+    Args:
+        left: Left numbers.
+        right: A right number for each.
+        tolerance: The largest difference, as a share of the larger number.
+
+    Returns:
+        1 for equal numbers, less for others, 0 for those that differ by more.
+    """
     # Of the larger number, so that it does not matter which of the two is left.
-    scale = np.maximum(np.abs(left[one]), np.abs(right[two]))
-    difference = np.abs(left[one] - right[two]) / np.where(scale > 0, scale, 1) / tolerance
-    keep = difference <= 1
+    scale = np.maximum(np.abs(left), np.abs(right))
+    difference = np.abs(left - right) / np.where(scale > 0, scale, 1) / tolerance
     falling = CLOSE_NUMBERS - (CLOSE_NUMBERS - DISTANT_NUMBERS) * difference
     probability = np.where(difference == 0, 1.0, falling)
-    return LiteralMatches.from_columns(one[keep], two[keep], probability[keep])
+    return np.where(difference <= 1, probability, 0.0)
 
 
 def match_dates(left: Sequence[Date], right: Sequence[Date], neighbours: int) -> LiteralMatches:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import AttributeTriples, IntArray
-from everalign.literals.ngram_index import Starts
+from everalign.literals.ngrams import Starts
 from everalign.literals.parsing import ParsedLiterals, TextTable
 
 MAX_NAMES = 3  # of an entity that are compared
@@ -55,11 +55,13 @@ class EntityNames(NamedTuple):
         start: The names of entity x are at `start[x]` to `start[x + 1]` in `text`.
         text: The row of each name in `texts`.
         texts: The texts of the graph.
+        attribute_rank: The rank of each attribute; that of rank 0 names best.
     """
 
     start: Starts
     text: IntArray
     texts: TextTable
+    attribute_rank: NDArray[np.int64]
 
     @property
     def first_text(self) -> IntArray:
@@ -111,21 +113,45 @@ def find_entity_names(literals: ParsedLiterals, entity_count: int) -> EntityName
         (['', 'москва'], ['moskva'])
     """
     texts, text = literals.texts, literals.text_of_triple
-    is_name = np.array(
-        # The last one stands for literals that are no texts, whose row is −1.
-        [*(0 < len(normalised) <= MAX_NAME_LENGTH for normalised in texts.normalised), False],
-        dtype=np.bool_,
-    )
+    # The last one stands for literals that are no texts, whose row is −1.
+    is_name = np.append(mark_names(texts), False)
     triples, text = literals.attribute_triples.triples[is_name[text]], text[is_name[text]]
     rank = _rank_attributes(triples, literals.attribute_triples.attributes)
-    order = np.lexsort((triples[:, 2], rank[triples[:, 1]], triples[:, 0]))
-    triples, text = triples[order], text[order]
+    chosen = choose_names(triples, rank[triples[:, 1]])
+    start = np.searchsorted(triples[chosen, 0], np.arange(entity_count + 1))
+    return EntityNames(start, text[chosen], texts, rank)
+
+
+def mark_names(texts: TextTable) -> NDArray[np.bool_]:
+    """Tell which texts can name an entity.
+
+    Args:
+        texts: The texts of a graph.
+
+    Returns:
+        True for those that are neither empty nor too long.
+    """
+    return np.array([0 < len(text) <= MAX_NAME_LENGTH for text in texts.normalised], np.bool_)
+
+
+def choose_names(triples: IntArray, rank: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Choose the triples that name their entities.
+
+    Args:
+        triples: Rows of (entity, attribute, literal), whose literals can all be names.
+        rank: The rank of the attribute of each.
+
+    Returns:
+        For each entity at most `MAX_NAMES` triples of its best attribute, by literal id; sorted
+        by entity.
+    """
+    order = np.lexsort((triples[:, 2], rank, triples[:, 0]))
+    ordered = triples[order]
     # The first triple of an entity has its best attribute, since rank is the second sort key.
-    first = np.searchsorted(triples[:, 0], triples[:, 0])
-    is_best = triples[:, 1] == triples[first, 1]
-    keep = is_best & (np.arange(len(triples)) - first < MAX_NAMES)
-    start = np.searchsorted(triples[keep, 0], np.arange(entity_count + 1))
-    return EntityNames(start, text[keep], texts)
+    first = np.searchsorted(ordered[:, 0], ordered[:, 0])
+    is_best = ordered[:, 1] == ordered[first, 1]
+    chosen: NDArray[np.intp] = order[is_best & (np.arange(len(ordered)) - first < MAX_NAMES)]
+    return chosen
 
 
 def pair_known_names(left: EntityNames, right: EntityNames, links: IntArray) -> IntArray:

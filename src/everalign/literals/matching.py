@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -23,14 +24,12 @@ from everalign.literals.matches import (
     match_equal_keys,
     merge_matches,
 )
+from everalign.literals.name_translation import NameTokens, tokenise_names
 from everalign.literals.parsing import ParsedLiterals, TextTable, TypedValue, ValueKind
-from everalign.literals.similarity import (
-    MIN_KNOWN_PAIRS,
-    estimate_match_probabilities,
-    search_similar_texts,
-)
-from everalign.literals.translation import TokenisedTexts, read_translations, tokenise_texts
-from everalign.literals.vectors import compute_name_vectors, match_vectors
+from everalign.literals.similarity import estimate_match_probabilities
+from everalign.literals.text_search import TextSearch
+from everalign.literals.translation import TokenisedTexts, read_translations
+from everalign.literals.vectors import WeightedWords, match_vectors
 
 NO_SEEDS: IntArray = np.empty((0, 2), dtype=np.int32)
 STEP_COUNT = 2
@@ -109,28 +108,122 @@ def match_literals(
         >>> match_literals(ParsedLiterals(left), ParsedLiterals(right)).to_rows()
         [(0, 1, 1.0), (1, 0, 0.5)]
     """
-    progress("equal literals", 0, STEP_COUNT)
-    left_values, right_values = left.typed_values, right.typed_values
-    match_sets = [
-        match_equal_keys(
-            [value.key for value in left_values], [value.key for value in right_values], 1.0
-        ),
-        _match_numbers(left_values, right_values, settings),
-        _match_dates(left_values, right_values, settings),
-    ]
-    progress("similar names", 1, STEP_COUNT)
-    left_texts = left.texts
-    if settings.translations:
-        left_texts = left_texts.apply_translations(read_translations(settings.translations))
-    known_texts = _find_known_texts(left, right, seeds)
-    match_sets.append(_match_texts(left_texts, right.texts, settings, known_texts))
-    # Equal values are in several sets; the highest probability of a pair is kept, which is 1.
-    matches = merge_matches(match_sets, settings.min_probability)
-    progress("similar names", STEP_COUNT, STEP_COUNT)
-    # Positions among the literals in use become ids; both ascend, so that pairs stay sorted.
-    return LiteralMatches(
-        left.literal_ids[matches.left], right.literal_ids[matches.right], matches.probability
-    )
+    return LiteralMatching(left, right, settings, seeds).match(progress)
+
+
+@dataclass(frozen=True)
+class LiteralMatching:
+    """How the literals of two graphs are matched; what is computed on the way can be used again.
+
+    Attributes:
+        left: The literals of the left graph.
+        right: The literals of the right graph.
+        settings: Thresholds and files.
+        seeds: Rows of (left, right) entities known to be the same.
+    """
+
+    left: ParsedLiterals
+    right: ParsedLiterals
+    settings: LiteralSettings
+    seeds: IntArray
+
+    @cached_property
+    def translations(self) -> Mapping[str, str]:
+        """The translations of the file that the settings name."""
+        path = self.settings.translations
+        return read_translations(path) if path else {}
+
+    @cached_property
+    def texts(self) -> tuple[TextTable, TextTable]:
+        """The left texts, translated as far as there are translations, and the right ones."""
+        left = self.left.texts
+        return left.apply_translations(self.translations) if self.translations else left, (
+            self.right.texts
+        )
+
+    @cached_property
+    def search(self) -> TextSearch:
+        """The search for similar texts."""
+        known_texts = _find_known_texts(self.left, self.right, self.seeds)
+        return TextSearch.run(*self.texts, self.settings.neighbours, known_texts)
+
+    @cached_property
+    def words(self) -> tuple[WeightedWords, WeightedWords] | None:
+        """The words of left and of right texts, if the settings name files of their vectors."""
+        if not self.settings.left_vectors:
+            return None
+        left, right = self.texts
+        return (
+            WeightedWords.read(left.normalised, self.settings.left_vectors),
+            WeightedWords.read(right.normalised, self.settings.right_vectors),
+        )
+
+    @cached_property
+    def vectors(self) -> tuple[FloatArray, FloatArray]:
+        """The vectors of left and of right texts; without columns if there are no files."""
+        if self.words is None:
+            left, right = (np.empty((len(side), 0), dtype=np.float32) for side in self.texts)
+        else:
+            left, right = (
+                words.embed(side.normalised)
+                for words, side in zip(self.words, self.texts, strict=True)
+            )
+        return left, right
+
+    def match(self, progress: Progress) -> LiteralMatches:
+        """Find the pairs of literals that say the same, more or less.
+
+        Args:
+            progress: Called at each step.
+
+        Returns:
+            Pairs of literal ids with probabilities.
+
+        Raises:
+            InputError: A file that the settings name is missing or broken.
+        """
+        progress("equal literals", 0, STEP_COUNT)
+        left_values, right_values = self.left.typed_values, self.right.typed_values
+        match_sets = [
+            match_equal_keys(
+                [value.key for value in left_values], [value.key for value in right_values], 1.0
+            ),
+            _match_numbers(left_values, right_values, self.settings),
+            _match_dates(left_values, right_values, self.settings),
+        ]
+        progress("similar names", 1, STEP_COUNT)
+        match_sets.append(self._match_texts())
+        # Equal values are in several sets; the highest probability of a pair is kept, which is 1.
+        matches = merge_matches(match_sets, self.settings.min_probability)
+        progress("similar names", STEP_COUNT, STEP_COUNT)
+        # Positions among the literals in use become ids; both ascend: pairs stay sorted.
+        left_ids, right_ids = self.left.literal_ids, self.right.literal_ids
+        return LiteralMatches(
+            left_ids[matches.left], right_ids[matches.right], matches.probability
+        )
+
+    def _match_texts(self) -> LiteralMatches:
+        """Similar texts, as positions of typed values."""
+        left, right = self.texts
+        if not len(left) or not len(right):
+            return LiteralMatches.empty()
+        pairs = self.search.list_pairs()
+        probability = estimate_match_probabilities(
+            left, right, pairs, translated=self.search.translation is not None
+        )
+        settings = self.settings
+        keep = probability >= settings.min_probability
+        match_sets = [
+            LiteralMatches(pairs.left[keep], pairs.right[keep], probability[keep]),
+            _match_unqualified(left, right),
+        ]
+        if self.words is not None:
+            match_sets.append(
+                match_vectors(*self.vectors, settings.neighbours, settings.min_probability)
+            )
+        return expand_duplicates(
+            merge_matches(match_sets), left.row_of_value, right.row_of_value, MAX_DUPLICATES
+        )
 
 
 def _find_known_texts(left: ParsedLiterals, right: ParsedLiterals, seeds: IntArray) -> IntArray:
@@ -195,38 +288,26 @@ def _match_dates(
     )
 
 
-def _match_texts(
-    left: TextTable, right: TextTable, settings: LiteralSettings, known_texts: IntArray
-) -> LiteralMatches:
-    """Similar texts, as positions of typed values."""
-    if not len(left) or not len(right):
-        return LiteralMatches.empty()
-    pairs = search_similar_texts(left, right, settings.neighbours, known_texts)
-    probability = estimate_match_probabilities(
-        left, right, pairs, translated=len(known_texts) >= MIN_KNOWN_PAIRS
-    )
-    keep = probability >= settings.min_probability
-    match_sets = [
-        LiteralMatches(pairs.left[keep], pairs.right[keep], probability[keep]),
-        _match_unqualified(left, right),
-    ]
-    if settings.left_vectors:
-        left_vectors = compute_name_vectors(left.normalised, settings.left_vectors)
-        right_vectors = compute_name_vectors(right.normalised, settings.right_vectors)
-        match_sets.append(
-            match_vectors(
-                left_vectors, right_vectors, settings.neighbours, settings.min_probability
-            )
-        )
-    return expand_duplicates(
-        merge_matches(match_sets), left.row_of_value, right.row_of_value, MAX_DUPLICATES
-    )
-
-
 def _match_unqualified(left: TextTable, right: TextTable) -> LiteralMatches:
     """Texts that are equal but for a qualifier."""
     equal = match_equal_keys(left.unqualified, right.unqualified, EQUAL_WITHOUT_QUALIFIER)
-    both_qualified = left.has_qualifier[equal.left] & right.has_qualifier[equal.right]
+    return weight_qualifiers(equal, left.has_qualifier, right.has_qualifier)
+
+
+def weight_qualifiers(
+    equal: LiteralMatches, left_qualified: NDArray[np.bool_], right_qualified: NDArray[np.bool_]
+) -> LiteralMatches:
+    """Tell pairs of which both have a qualifier from those of which one has.
+
+    Args:
+        equal: Pairs of texts that are equal without qualifiers.
+        left_qualified: Which left texts have one.
+        right_qualified: Which right texts have one.
+
+    Returns:
+        The pairs, less probable where both have a qualifier.
+    """
+    both_qualified = left_qualified[equal.left] & right_qualified[equal.right]
     return equal._replace(probability=np.where(both_qualified, OTHER_QUALIFIER, equal.probability))
 
 
@@ -259,14 +340,12 @@ class MatchedLiterals:
     counterparts: their matches come from the values alone and stay as they are.
 
     Attributes:
-        left: The literals of the left graph.
-        right: The literals of the right graph.
+        matching: The literals of both graphs and how they were matched.
         matches: Pairs of literal ids.
         entity_counts: The number of left and of right entities.
     """
 
-    left: ParsedLiterals
-    right: ParsedLiterals
+    matching: LiteralMatching
     matches: LiteralMatches
     entity_counts: tuple[int, int]
 
@@ -300,11 +379,12 @@ class MatchedLiterals:
         if not all(len(side.triples) for side in attribute_triples):
             return None
         left, right = map(ParsedLiterals, attribute_triples)
+        matching = LiteralMatching(left, right, settings, seeds)
         matches = cache.matches
         # Seeds are not part of it: matches stay when only links have changed.
         if cache.checksum != _compute_checksum(left, right):
-            matches = match_literals(left, right, settings, progress, seeds)
-        return MatchedLiterals(left, right, matches, entity_counts)
+            matches = matching.match(progress)
+        return MatchedLiterals(matching, matches, entity_counts)
 
     def to_cache(self) -> CachedMatches:
         """Keep the matches for the next version.
@@ -313,6 +393,16 @@ class MatchedLiterals:
             The matches and the checksum of the literals.
         """
         return CachedMatches(_compute_checksum(self.left, self.right), self.matches)
+
+    @property
+    def left(self) -> ParsedLiterals:
+        """The literals of the left graph."""
+        return self.matching.left
+
+    @property
+    def right(self) -> ParsedLiterals:
+        """The literals of the right graph."""
+        return self.matching.right
 
     @property
     def attribute_triples(self) -> tuple[AttributeTriples, AttributeTriples]:
@@ -326,10 +416,16 @@ class MatchedLiterals:
         return left, right
 
     @cached_property
+    def tokenised_names(self) -> tuple[NameTokens, NameTokens]:
+        """The first name of each left and each right entity, and what their tokens are."""
+        left, right = (tokenise_names(names.first_names) for names in self.names)
+        return left, right
+
+    @property
     def name_tokens(self) -> tuple[TokenisedTexts, TokenisedTexts]:
         """The tokens of the first name of each left and each right entity."""
-        left, right = (tokenise_texts(names.first_names) for names in self.names)
-        return left, right
+        left, right = self.tokenised_names
+        return left.texts, right.texts
 
     def list_node_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
         """List the matches as pairs of nodes, which are numbered behind the entities.

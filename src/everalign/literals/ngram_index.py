@@ -1,8 +1,7 @@
-"""N-gram features of texts, and an inverted index that finds the nearest texts by them."""
+"""Matrices of texts by features, and an inverted index that finds the nearest texts by them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,27 +11,12 @@ from everalign._numba import jit_cached
 from everalign._parallel import map_chunks
 from everalign.graph import IntArray
 from everalign.literals.matches import FloatArray, LiteralMatches, merge_matches
+from everalign.literals.ngrams import Hashes, Starts, TextFeatures
 
-Hashes = NDArray[np.int64]
-Starts = NDArray[np.int64]
-
-WHOLE_WORDS = 0  # in place of a length: words instead of n-grams
 # Chunks of the left rows: one thread searches each, with its own lists for all right rows.
 CHUNK_COUNT = 8
 MAX_FREQUENCY = 0.05  # share of all texts: a feature of more texts tells nothing
 MIN_COMMON_COUNT = 50  # texts; in small graphs no feature of fewer is taken for common
-
-
-class TextFeatures(NamedTuple):
-    """The features of texts as parallel arrays, an entry per occurrence.
-
-    Attributes:
-        row: The number of the text.
-        feature: The hash of the feature.
-    """
-
-    row: IntArray
-    feature: Hashes
 
 
 class SparseMatrix(NamedTuple):
@@ -53,6 +37,19 @@ class SparseMatrix(NamedTuple):
         """The number of rows."""
         return len(self.start) - 1
 
+    @staticmethod
+    def zeros(row_count: int) -> SparseMatrix:
+        """Build a matrix without entries.
+
+        Args:
+            row_count: The number of rows.
+
+        Returns:
+            The matrix.
+        """
+        start = np.zeros(row_count + 1, dtype=np.int64)
+        return SparseMatrix(start, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32))
+
     def shift_columns(self, offset: int) -> SparseMatrix:
         """Renumber the columns.
 
@@ -65,53 +62,24 @@ class SparseMatrix(NamedTuple):
         return self._replace(column=self.column + np.int32(offset))
 
 
-def extract_ngrams(texts: Sequence[str], length: int, salt: int) -> TextFeatures:
-    """Hash the n-grams of the words of each text, with a space before and after each word.
+class NearestRows(NamedTuple):
+    """The pairs of rows in which either is among the nearest of the other.
 
-    Args:
-        texts: Normalised texts.
-        length: The number of characters, or `WHOLE_WORDS`.
-        salt: Features with different salts are different.
-
-    Returns:
-        An entry per n-gram, in the order of the texts.
-
-    Example:
-        >>> features = extract_ngrams(["ab b", "b"], 2, salt=1)
-        >>> features.row.tolist()  # " a", "ab", "b ", " b", "b "; " b", "b "
-        [0, 0, 0, 0, 0, 1, 1]
-        >>> len(set(features.feature.tolist()))
-        4
+    Attributes:
+        pairs: Pairs of rows; the probability is their inner product.
+        left_similarity: The inner products of each left row with its nearest right ones, from
+            high to low; 0 where there are fewer.
+        right_similarity: The same of each right row.
     """
-    padded = [f" {text} " for text in texts]
-    # One number per character, so that compiled code can index characters; "replace" for lone
-    # surrogates, which escapes in a file can make.
-    codes = np.frombuffer("".join(padded).encode("utf-32-le", "replace"), dtype=np.uint32)
-    start = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in padded], out=start[1:])
-    row, hashes = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.int64)
-    count = _hash_ngrams(codes, start, length, salt, row, hashes)
-    return TextFeatures(row[:count], hashes[:count])
 
-
-def concatenate_features(parts: Sequence[TextFeatures]) -> TextFeatures:
-    """Put features of several kinds of the same texts together.
-
-    Args:
-        parts: The features, one set per kind.
-
-    Returns:
-        All of them.
-    """
-    return TextFeatures(
-        np.concatenate([part.row for part in parts]),
-        np.concatenate([part.feature for part in parts]),
-    )
+    pairs: LiteralMatches
+    left_similarity: FloatArray
+    right_similarity: FloatArray
 
 
 def number_features(
     left: TextFeatures, right: TextFeatures, row_counts: tuple[int, int]
-) -> tuple[SparseMatrix, SparseMatrix, int]:
+) -> tuple[SparseMatrix, SparseMatrix, Hashes]:
     """Build matrices of texts by features, with the same columns on both sides.
 
     Args:
@@ -121,13 +89,51 @@ def number_features(
 
     Returns:
         The left and the right matrix, with weights of 1 and each feature once per row, and the
-        number of columns.
+        hash of the feature of each column, sorted.
     """
     hashes, column = _rank_values(np.concatenate([left.feature, right.feature]))
     split = len(left.feature)
-    left_matrix = _build_matrix(left.row, column[:split], row_counts[0], len(hashes))
-    right_matrix = _build_matrix(right.row, column[split:], row_counts[1], len(hashes))
-    return left_matrix, right_matrix, len(hashes)
+    left_matrix = build_matrix(left.row, column[:split], row_counts[0], len(hashes))
+    right_matrix = build_matrix(right.row, column[split:], row_counts[1], len(hashes))
+    return left_matrix, right_matrix, hashes
+
+
+def build_matrix(
+    row: IntArray, column: NDArray[np.int64], row_count: int, column_count: int
+) -> SparseMatrix:
+    """Build a matrix of ones.
+
+    Args:
+        row: The row of each entry.
+        column: The column of each entry.
+        row_count: The number of rows.
+        column_count: The number of columns.
+
+    Returns:
+        The matrix; entries that occur several times are there once.
+    """
+    # A cell as one number: sorting it sorts by row and then by column, and repeats fall together.
+    cells, _ = _rank_values(row.astype(np.int64) * column_count + column)
+    start = np.zeros(row_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(cells // max(column_count, 1), minlength=row_count), out=start[1:])
+    columns = (cells % max(column_count, 1)).astype(np.int32)
+    return SparseMatrix(start, columns, np.ones(len(cells), dtype=np.float32))
+
+
+def select_rows(matrix: SparseMatrix, rows: NDArray[np.int64]) -> SparseMatrix:
+    """Select some rows of a matrix.
+
+    Args:
+        matrix: Any matrix.
+        rows: The rows wanted.
+
+    Returns:
+        A matrix of these rows, in their order.
+    """
+    count = np.diff(matrix.start)[rows]
+    start = np.append(0, np.cumsum(count))
+    entry = np.arange(start[-1]) + np.repeat(matrix.start[rows] - start[:-1], count)
+    return SparseMatrix(start, matrix.column[entry], matrix.weight[entry])
 
 
 def add_matrices(*matrices: SparseMatrix) -> SparseMatrix:
@@ -204,7 +210,7 @@ def scale_rows(matrix: SparseMatrix) -> SparseMatrix:
 
 def search_nearest_rows(
     left: SparseMatrix, right: SparseMatrix, column_count: int, neighbours: int
-) -> LiteralMatches:
+) -> NearestRows:
     """Find the pairs of rows in which either is among the nearest of the other.
 
     Args:
@@ -214,12 +220,13 @@ def search_nearest_rows(
         neighbours: How many of the nearest are kept for each row.
 
     Returns:
-        Pairs of rows; the probability is their inner product.
+        The pairs, and how near the nearest of each row are.
     """
-    if not (left.row_count and right.row_count and neighbours):
-        return LiteralMatches.empty()
-    index = _invert(right, column_count)
     similarity, nearest = _empty_lists(left.row_count, neighbours)
+    if not (left.row_count and right.row_count and neighbours):
+        nothing, _ = _empty_lists(right.row_count, neighbours)
+        return NearestRows(LiteralMatches.empty(), similarity, nothing)
+    index = invert_matrix(right, column_count)
 
     def search(first: int, end: int) -> tuple[FloatArray, IntArray]:
         right_similarity, right_nearest = _empty_lists(right.row_count, neighbours)
@@ -230,8 +237,28 @@ def search_nearest_rows(
 
     # Rounded up. A number of chunks, not a size: each needs lists for all right rows.
     right_lists = map_chunks(search, left.row_count, -(-left.row_count // CHUNK_COUNT))
-    backward = _list_pairs(*_merge_lists(right_lists)).swap_sides()
-    return merge_matches([_list_pairs(similarity, nearest), backward])
+    right_similarity, right_nearest = _merge_lists(right_lists)
+    backward = _list_pairs(right_similarity, right_nearest).swap_sides()
+    pairs = merge_matches([_list_pairs(similarity, nearest), backward])
+    return NearestRows(pairs, similarity, right_similarity)
+
+
+def invert_matrix(matrix: SparseMatrix, column_count: int) -> SparseMatrix:
+    """Build the inverted index.
+
+    Args:
+        matrix: Any matrix.
+        column_count: The number of its columns.
+
+    Returns:
+        For each column, the rows with a weight in it.
+    """
+    owner = np.repeat(np.arange(matrix.row_count, dtype=np.int32), np.diff(matrix.start))
+    weighted = np.flatnonzero(matrix.weight > 0)
+    order = weighted[np.argsort(matrix.column[weighted], kind="stable")]
+    start = np.zeros(column_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(matrix.column[weighted], minlength=column_count), out=start[1:])
+    return SparseMatrix(start, owner[order], matrix.weight[order])
 
 
 def compute_row_products(
@@ -268,27 +295,6 @@ def _rank_values(values: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
     return ordered[is_first], rank
 
 
-def _build_matrix(
-    row: IntArray, column: NDArray[np.int64], row_count: int, column_count: int
-) -> SparseMatrix:
-    # A cell as one number: sorting it sorts by row and then by column, and repeats fall together.
-    cells, _ = _rank_values(row.astype(np.int64) * column_count + column)
-    start = np.zeros(row_count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(cells // max(column_count, 1), minlength=row_count), out=start[1:])
-    columns = (cells % max(column_count, 1)).astype(np.int32)
-    return SparseMatrix(start, columns, np.ones(len(cells), dtype=np.float32))
-
-
-def _invert(matrix: SparseMatrix, column_count: int) -> SparseMatrix:
-    """The inverted index: for each column, the rows with a weight in it."""
-    owner = np.repeat(np.arange(matrix.row_count, dtype=np.int32), np.diff(matrix.start))
-    weighted = np.flatnonzero(matrix.weight > 0)
-    order = weighted[np.argsort(matrix.column[weighted], kind="stable")]
-    start = np.zeros(column_count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(matrix.column[weighted], minlength=column_count), out=start[1:])
-    return SparseMatrix(start, owner[order], matrix.weight[order])
-
-
 def _empty_lists(row_count: int, length: int) -> tuple[FloatArray, IntArray]:
     shape = row_count, length
     return np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.int32)
@@ -305,48 +311,6 @@ def _merge_lists(parts: list[tuple[FloatArray, IntArray]]) -> tuple[FloatArray, 
 def _list_pairs(similarity: FloatArray, nearest: IntArray) -> LiteralMatches:
     row, slot = np.nonzero(similarity > 0)
     return LiteralMatches.from_columns(row, nearest[row, slot], similarity[row, slot])
-
-
-@jit_cached()
-def _hash_ngrams(
-    codes: NDArray[np.uint32],
-    start: Starts,
-    length: int,
-    salt: int,
-    row: IntArray,
-    hashes: Hashes,
-) -> int:
-    """Fill `row` and `hashes`; returns how many entries there are (FNV-1a with extra mixing)."""
-    count = 0
-    for text in range(len(start) - 1):
-        end = start[text + 1]
-        for first in range(start[text], end):
-            last = _find_ngram_end(codes, first, end, length)
-            if last > first:
-                value = np.int64(salt + 1)
-                for position in range(first, last):
-                    value = (value ^ np.int64(codes[position])) * np.int64(1099511628211)
-                    value ^= value >> np.int64(29)
-                row[count], hashes[count] = text, value
-                count += 1
-    return count
-
-
-@jit_cached(inline="always")
-def _find_ngram_end(codes: NDArray[np.uint32], first: int, end: int, length: int) -> int:
-    """Where the n-gram that starts at `first` ends; `first` itself if none starts there."""
-    if length == 0:  # a word, from the space before it on
-        last = first + 1
-        while last < end and codes[last] != 32:
-            last += 1
-        return last if codes[first] == 32 and last > first + 1 else first
-    last = first + length
-    if last > end or (codes[first] == 32 and (length == 1 or codes[first + 1] == 32)):
-        return first
-    for position in range(first + 1, last - 1):
-        if codes[position] == 32:
-            return first
-    return last
 
 
 @jit_cached()
@@ -396,10 +360,10 @@ def _search_rows(
             value = score[right]
             score[right] = 0
             if value > left_threshold:
-                _insert_sorted(left_similarity[left], left_nearest[left], value, right)
+                insert_sorted(left_similarity[left], left_nearest[left], value, right)
                 left_threshold = left_similarity[left, last]
             if value > right_threshold[right]:
-                _insert_sorted(right_similarity[right], right_nearest[right], value, left)
+                insert_sorted(right_similarity[right], right_nearest[right], value, left)
                 right_threshold[right] = right_similarity[right, last]
 
 
@@ -428,8 +392,15 @@ def _multiply_rows(
 
 
 @jit_cached(inline="always")
-def _insert_sorted(values: FloatArray, rows: IntArray, value: float, row: int) -> None:
-    """Insert into a list sorted from high to low; the value must be above the last one."""
+def insert_sorted(values: FloatArray, rows: IntArray, value: float, row: int) -> None:
+    """Insert into a list sorted from high to low.
+
+    Args:
+        values: The sorted values; the last one falls out.
+        rows: The row of each value.
+        value: A value above the last one.
+        row: Its row.
+    """
     slot = len(values) - 1
     while slot > 0 and values[slot - 1] < value:
         values[slot] = values[slot - 1]

@@ -95,6 +95,12 @@ class TypedValue(NamedTuple):
     number: float = 0.0
     date: Date | None = None
 
+    @property
+    def text_key(self) -> str:
+        """What tells the rows of a `TextTable` apart."""
+        # The language only decides how other scripts are read.
+        return self.text if self.text.isascii() else f"{self.text}\n{self.language}"
+
 
 def parse_term(literal: str) -> Term:
     r"""Split an N-Triples literal into text, language and datatype.
@@ -280,25 +286,23 @@ class _TextRow(NamedTuple):
     chinese: bool
 
 
-def build_text_table(values: Sequence[TypedValue]) -> TextTable:
+def build_text_table(values: Sequence[TypedValue], *, japanese: bool) -> TextTable:
     """Collect the texts among typed values, each once.
 
     Args:
-        values: The typed values of one graph: whether it has Japanese texts decides how Han
-            characters without a language tag are read.
+        values: Typed values of one graph.
+        japanese: How Han characters are read if neither tag nor kana decide it.
 
     Returns:
         The texts in the order in which they first occur.
     """
-    japanese = is_japanese([value.text for value in values if value.kind == ValueKind.TEXT])
-    row_of_text: dict[tuple[str, str], int] = {}
+    row_of_text: dict[str, int] = {}
     row_of_value = np.full(len(values), -1, dtype=np.int32)
     rows: list[_TextRow] = []
     for position, value in enumerate(values):
         if value.kind != ValueKind.TEXT:
             continue
-        # The language only decides how other scripts are read.
-        key = (value.text, "" if value.text.isascii() else value.language)
+        key = value.text_key
         if key not in row_of_text:
             row_of_text[key] = len(rows)
             rows.append(_build_text_row(value, japanese))
@@ -351,9 +355,14 @@ class ParsedLiterals:
         return [parse_value(literals[literal]) for literal in self.literal_ids.tolist()]
 
     @cached_property
+    def japanese(self) -> bool:
+        """Whether Han characters are read as Japanese if neither tag nor kana decide it."""
+        return is_japanese([v.text for v in self.typed_values if v.kind == ValueKind.TEXT])
+
+    @cached_property
     def texts(self) -> TextTable:
         """The texts among the literals in use."""
-        return build_text_table(self.typed_values)
+        return build_text_table(self.typed_values, japanese=self.japanese)
 
     @property
     def text_of_triple(self) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,33 +12,10 @@ from everalign._parallel import thread_count
 from everalign.graph import IntArray
 from everalign.literals.entity_names import EntityNames
 from everalign.literals.matches import FloatArray
-from everalign.literals.ngram_index import (
-    WHOLE_WORDS,
-    SparseMatrix,
-    TextFeatures,
-    add_matrices,
-    compute_row_products,
-    concatenate_features,
-    extract_ngrams,
-    inverse_frequency,
-    number_features,
-    scale_rows,
-    search_nearest_rows,
-    weight_columns,
-)
 from everalign.literals.parsing import TextTable
-from everalign.literals.translation import TokenisedTexts, translate_texts
+from everalign.literals.text_search import SimilarTexts
 
-MIN_KNOWN_PAIRS = 30  # fewer pairs teach a translation model next to nothing
-# Share of texts in other scripts from which on a side counts as written in another script:
-# a few foreign titles are in every graph.
-MIN_NON_LATIN_SHARE = 0.01
-NGRAM_LENGTH = 3
-NON_LATIN_NGRAM_LENGTH = 2  # a Han character says as much as a syllable or more
-# Features of different kinds must differ, so each kind in a matrix has its own salt.
-WORD_SALT, LATIN_SALT, NON_LATIN_SALT, PHONETIC_SALT = 0, 3, 10, 0
 MAX_PROBABILITY = 0.95  # texts that are not equal are never certain to say the same
-NO_KNOWN_PAIRS: IntArray = np.empty((0, 2), dtype=np.int32)
 
 # The features of a pair of texts:
 #   direct       inner product of the two in the n-gram index
@@ -68,59 +45,6 @@ OTHER_SCRIPT_WEIGHTS_TRANSLATED = {
 }  # fmt: skip
 
 
-class SimilarTexts(NamedTuple):
-    """Pairs of texts worth comparing, with their similarity in the n-gram index.
-
-    Attributes:
-        left: The left text of each pair.
-        right: The right text of each pair.
-        direct: The similarity of the two as they are.
-        translated: The similarity with the translation of the left text.
-    """
-
-    left: IntArray
-    right: IntArray
-    direct: FloatArray
-    translated: FloatArray
-
-
-def search_similar_texts(
-    left: TextTable, right: TextTable, neighbours: int, known_pairs: IntArray
-) -> SimilarTexts:
-    """Find the pairs of texts in which either is among the nearest of the other.
-
-    Args:
-        left: The left texts.
-        right: The right texts.
-        neighbours: How many of the nearest are kept for each text.
-        known_pairs: Rows of (left text, right text) that say the same, each left text once;
-            they teach how left texts translate. Too few are not used.
-
-    Returns:
-        The pairs, sorted.
-    """
-    # Sound is compared where scripts differ: transliterations mix up letters.
-    phonetic = is_other_script(left) != is_other_script(right)
-    left_rows, right_rows, weight = _weight_features(
-        _extract_features(left, phonetic),
-        _extract_features(right, phonetic),
-        (len(left), len(right)),
-    )
-    if len(known_pairs) < MIN_KNOWN_PAIRS:
-        near = search_nearest_rows(left_rows, right_rows, len(weight), neighbours)
-        return SimilarTexts(*near, np.zeros(len(near.left), dtype=np.float32))
-    features = TokenisedTexts(right_rows.start, right_rows.column, weight)
-    translated = scale_rows(translate_texts(_tokenise_ngrams(left), features, known_pairs))
-    # One search for both: the product with a sum is the sum of the products.
-    both = add_matrices(left_rows, translated)
-    near = search_nearest_rows(both, right_rows, len(weight), neighbours)
-    direct, of_translation = (
-        compute_row_products(rows, right_rows, near, len(weight))
-        for rows in (left_rows, translated)
-    )
-    return SimilarTexts(near.left, near.right, direct, of_translation)
-
-
 def estimate_match_probabilities(
     left: TextTable, right: TextTable, pairs: SimilarTexts, *, translated: bool
 ) -> FloatArray:
@@ -135,17 +59,29 @@ def estimate_match_probabilities(
     Returns:
         A probability per pair, below `MAX_PROBABILITY`.
     """
-    weights = (
-        (OTHER_SCRIPT_WEIGHTS_TRANSLATED, SAME_SCRIPT_WEIGHTS_TRANSLATED)
-        if translated
-        else (OTHER_SCRIPT_WEIGHTS, SAME_SCRIPT_WEIGHTS)
-    )
     other_script = left.non_latin[pairs.left] != right.non_latin[pairs.right]
-    pair_weights = np.where(other_script[:, None], *map(_order_weights, weights))
     features = compute_pair_features(left, right, pairs)
-    logit = (features * pair_weights[:, :-1]).sum(axis=1) + pair_weights[:, -1]
-    probability: FloatArray = (MAX_PROBABILITY / (1 + np.exp(-logit))).astype(np.float32)
-    return probability
+    return _apply_weights(features, other_script, translated)
+
+
+def bound_match_probabilities(
+    pairs: SimilarTexts, other_script: NDArray[np.bool_], *, translated: bool
+) -> FloatArray:
+    """Compute the highest probability that each pair of texts can have, whatever the texts are.
+
+    Args:
+        pairs: The pairs.
+        other_script: Whether one of the two texts of a pair is not in Latin letters.
+        translated: Whether the search translated the left texts.
+
+    Returns:
+        What `estimate_match_probabilities` never exceeds.
+    """
+    # No feature is above 1 and no weight below 0.
+    features = np.ones((len(pairs.left), len(FEATURES)), dtype=np.float32)
+    for name in ("direct", "translated", "relative"):
+        features[:, FEATURES.index(name)] = getattr(pairs, name)
+    return _apply_weights(features, other_script, translated)
 
 
 def compute_pair_features(left: TextTable, right: TextTable, pairs: SimilarTexts) -> FloatArray:
@@ -161,7 +97,6 @@ def compute_pair_features(left: TextTable, right: TextTable, pairs: SimilarTexts
     """
     from rapidfuzz.fuzz import ratio, token_sort_ratio
 
-    total = pairs.direct + pairs.translated
     columns = {
         "direct": pairs.direct,
         "translated": pairs.translated,
@@ -171,43 +106,16 @@ def compute_pair_features(left: TextTable, right: TextTable, pairs: SimilarTexts
         "phonetic": _compare_texts(
             token_sort_ratio, left.phonetic_keys, right.phonetic_keys, pairs
         ),
-        "relative": np.minimum(
-            _divide_by_best(pairs.left, total), _divide_by_best(pairs.right, total)
-        ),
+        "relative": pairs.relative,
     }
     return np.stack([columns[name] for name in FEATURES], axis=1)
 
 
-def build_ngram_rows(left: TextTable, right: TextTable) -> tuple[SparseMatrix, SparseMatrix, int]:
-    """Build weighted n-gram vectors of texts, with the same columns on both sides.
-
-    Args:
-        left: The left texts.
-        right: The right texts.
-
-    Returns:
-        The left rows, the right rows and the number of columns.
-    """
-    left_rows, right_rows, weight = _weight_features(
-        _extract_features(left, False), _extract_features(right, False), (len(left), len(right))
-    )
-    return left_rows, right_rows, len(weight)
-
-
-def is_other_script(texts: TextTable) -> bool:
-    """Tell whether texts in other scripts than Latin are more than exceptions.
-
-    Args:
-        texts: The texts of one graph.
-
-    Returns:
-        True if their share is above `MIN_NON_LATIN_SHARE`.
-    """
-    return bool(len(texts) and texts.non_latin.mean() > MIN_NON_LATIN_SHARE)
-
-
 def compute_name_similarity(
-    left: EntityNames, right: EntityNames, left_entities: IntArray, right_entities: IntArray
+    left: EntityNames,
+    right: EntityNames,
+    left_entities: NDArray[np.signedinteger],
+    right_entities: NDArray[np.signedinteger],
 ) -> FloatArray:
     """Compute the edit similarity of the names of pairs of entities.
 
@@ -235,63 +143,23 @@ def compute_name_similarity(
     return similarity
 
 
+def _apply_weights(
+    features: FloatArray, other_script: NDArray[np.bool_], translated: bool
+) -> FloatArray:
+    """The logistic regression."""
+    weights = (
+        (OTHER_SCRIPT_WEIGHTS_TRANSLATED, SAME_SCRIPT_WEIGHTS_TRANSLATED)
+        if translated
+        else (OTHER_SCRIPT_WEIGHTS, SAME_SCRIPT_WEIGHTS)
+    )
+    pair_weights = np.where(other_script[:, None], *map(_order_weights, weights))
+    logit = (features * pair_weights[:, :-1]).sum(axis=1) + pair_weights[:, -1]
+    probability: FloatArray = (MAX_PROBABILITY / (1 + np.exp(-logit))).astype(np.float32)
+    return probability
+
+
 def _order_weights(weights: Mapping[str, float]) -> NDArray[np.float64]:
     return np.array([weights.get(name, 0.0) for name in (*FEATURES, "intercept")])
-
-
-def _weight_features(
-    left: list[TextFeatures], right: list[TextFeatures], row_counts: tuple[int, int]
-) -> tuple[SparseMatrix, SparseMatrix, FloatArray]:
-    """The features of both sides, each family scaled to length 1 in a row, and all weights."""
-    weights: list[FloatArray] = []
-    left_parts: list[SparseMatrix] = []
-    right_parts: list[SparseMatrix] = []
-    for left_family, right_family in zip(left, right, strict=True):
-        left_matrix, right_matrix, columns = number_features(left_family, right_family, row_counts)
-        offset = sum(map(len, weights))
-        weight = inverse_frequency(left_matrix, right_matrix, columns)
-        left_parts.append(weight_columns(left_matrix, weight).shift_columns(offset))
-        right_parts.append(weight_columns(right_matrix, weight).shift_columns(offset))
-        weights.append(weight)
-    return add_matrices(*left_parts), add_matrices(*right_parts), np.concatenate(weights)
-
-
-def _extract_features(texts: TextTable, phonetic: bool) -> list[TextFeatures]:
-    """Families of features: words and n-grams; beside them those of phonetic keys."""
-    spelling = [
-        extract_ngrams(texts.latin, WHOLE_WORDS, WORD_SALT),
-        extract_ngrams(texts.latin, NGRAM_LENGTH, LATIN_SALT),
-    ]
-    if texts.non_latin.any():
-        spelling.append(_extract_non_latin(texts, NON_LATIN_NGRAM_LENGTH))
-    families = [concatenate_features(spelling)]
-    if phonetic:
-        families.append(extract_ngrams(texts.phonetic_keys, NGRAM_LENGTH, PHONETIC_SALT))
-    return families
-
-
-def _tokenise_ngrams(texts: TextTable) -> TokenisedTexts:
-    """The search tokens: words and n-grams of the Latin form, characters of other scripts.
-
-    The name tokens of `tokenise_texts` are fewer, which makes the explained share fast, but
-    translate into worse searches (docs/decisions/0017-one-translation-model.md).
-    """
-    tokens = concatenate_features(
-        [
-            extract_ngrams(texts.latin, WHOLE_WORDS, WORD_SALT),
-            extract_ngrams(texts.latin, NGRAM_LENGTH, LATIN_SALT),
-            *(_extract_non_latin(texts, length) for length in (1, NON_LATIN_NGRAM_LENGTH)),
-        ]
-    )
-    nothing = TextFeatures(tokens.row[:0], tokens.feature[:0])
-    matrix, _, count = number_features(tokens, nothing, (len(texts), 0))
-    return TokenisedTexts(matrix.start, matrix.column, np.ones(count, dtype=np.float32))
-
-
-def _extract_non_latin(texts: TextTable, length: int) -> TextFeatures:
-    pairs = zip(texts.normalised, texts.non_latin.tolist(), strict=True)
-    own_script = [text if non_latin else "" for text, non_latin in pairs]
-    return extract_ngrams(own_script, length, NON_LATIN_SALT + length)
 
 
 def _compare_texts(
@@ -311,15 +179,11 @@ def _score_pairs(scorer: Any, left: Sequence[str], right: Sequence[str]) -> Floa
     return scores
 
 
-def _divide_by_best(row: IntArray, similarity: FloatArray) -> FloatArray:
-    # Not 0, by which it will be divided.
-    best = np.full(int(row.max(initial=-1)) + 1, 1e-6, dtype=np.float32)
-    np.maximum.at(best, row, similarity)
-    return similarity / best[row]
-
-
 def _pair_names(
-    left: EntityNames, right: EntityNames, left_entities: IntArray, right_entities: IntArray
+    left: EntityNames,
+    right: EntityNames,
+    left_entities: NDArray[np.signedinteger],
+    right_entities: NDArray[np.signedinteger],
 ) -> tuple[NDArray[np.int64], IntArray, IntArray]:
     """Each name of the left entity with each name of the right one: pair, left and right text."""
     left_count = np.diff(left.start)[left_entities]

@@ -11,7 +11,6 @@ Models are cross-fitted: the translation of a pair's names never rests on the pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -19,19 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks, map_parallel
+from everalign._parallel import map_parallel
 from everalign.errors import InputError
 from everalign.graph import IntArray
 from everalign.io.streams import read_text_blocks
 from everalign.literals.matches import FloatArray
-from everalign.literals.ngram_index import SparseMatrix, Starts
+from everalign.literals.ngram_index import SparseMatrix
+from everalign.literals.ngrams import Starts
 from everalign.literals.normalisation import normalise_text
 
 Positions: TypeAlias = NDArray[np.signedinteger]
-
-STEM_LENGTH = 4  # letters of a longer word that are a token of their own: endings differ
-MAX_TOKENS = 24  # of a name: the loops over pairs of tokens grow with its square
-FIRST_SCRIPT_WITHOUT_SPACES = 0x2E80  # from this code point on, scripts of East Asia
 
 EM_STEPS = 5  # of expectation maximisation: later steps change little
 
@@ -39,17 +35,11 @@ EM_STEPS = 5  # of expectation maximisation: later steps change little
 # were unknown: what was seen once is not certain. N-grams are many and most are rare, so the
 # search needs more of it than names.
 SEARCH_SMOOTHING = 2.0
-NAME_SMOOTHING = 0.5
 
 SEARCH_FOLDS = 3  # each known pair is translated by what the other two thirds teach
 MAX_KNOWN_PAIRS = 15_000  # more teach nothing new and take longer
 MIN_PROBABILITY = 0.002  # less probable translations only make the search slower
 MAX_FEATURES = 60  # of a translated name; about as many as a long name has of its own
-
-NAME_FOLDS = 2  # by parity of the left entity's id, so that an update keeps the fold of a pair
-CHUNK_SIZE = 8192  # pairs that one thread compares at a time
-EXPLAINED_SHARES = 2
-RIGHT_SHARE, LEFT_SHARE = range(EXPLAINED_SHARES)
 
 
 def read_translations(path: str | Path) -> dict[str, str]:
@@ -96,56 +86,6 @@ class TokenisedTexts(NamedTuple):
     def token_count(self) -> int:
         """The number of distinct tokens."""
         return len(self.weight)
-
-
-def tokenise_name(name: str) -> list[str]:
-    """Split a name into words and their stems; scripts without spaces into characters.
-
-    Args:
-        name: A normalised name.
-
-    Returns:
-        Words, stems of longer words, and for scripts without spaces the characters alone and
-        in pairs; tokens may repeat.
-
-    Example:
-        >>> tokenise_name("guerre de 1870")
-        ['guerre', 'guer-', 'de', '1870']
-        >>> tokenise_name("本笃四世 iv")
-        ['本', '笃', '四', '世', '本笃', '笃四', '四世', 'iv']
-    """
-    tokens = []
-    for word in name.split():
-        # The highest code point decides: a word with one Han character is split into characters.
-        if ord(max(word)) < FIRST_SCRIPT_WITHOUT_SPACES:
-            tokens.append(word)
-            if len(word) > STEM_LENGTH and not word.isdecimal():
-                tokens.append(f"{word[:STEM_LENGTH]}-")
-        else:
-            tokens += [*word, *(word[i : i + 2] for i in range(len(word) - 1))]
-    return tokens
-
-
-def tokenise_texts(texts: Sequence[str]) -> TokenisedTexts:
-    """Split normalised texts into tokens and number these.
-
-    Args:
-        texts: The texts; an empty one has no tokens.
-
-    Returns:
-        The tokens of each text, at most `MAX_TOKENS`.
-    """
-    token_ids: dict[str, int] = {}
-    tokens: list[int] = []
-    start = [0]
-    for text in texts:
-        distinct = list(dict.fromkeys(tokenise_name(text)))[:MAX_TOKENS]
-        tokens += [token_ids.setdefault(token, len(token_ids)) for token in distinct]
-        start.append(len(tokens))
-    token_array = np.array(tokens, dtype=np.int32)
-    frequency = np.bincount(token_array, minlength=len(token_ids))
-    weight = np.log((1 + len(start)) / (1 + frequency)).astype(np.float32)
-    return TokenisedTexts(np.array(start, dtype=np.int64), token_array, weight)
 
 
 class CoOccurrences(NamedTuple):
@@ -330,9 +270,9 @@ def learn_models(
     )
 
 
-def translate_texts(
+def translate_known_texts(
     source: TokenisedTexts, target: TokenisedTexts, known_pairs: IntArray
-) -> SparseMatrix:
+) -> tuple[SparseMatrix, TranslationModel]:
     """Translate each source text into the target tokens that are most probable for it.
 
     Args:
@@ -343,7 +283,7 @@ def translate_texts(
 
     Returns:
         For each source text at most `MAX_FEATURES` target tokens, weighted by probability and
-        token weight.
+        token weight; and the model for texts that are not known.
     """
     known_pairs = known_pairs[:MAX_KNOWN_PAIRS]
     fold = np.arange(len(known_pairs)) % SEARCH_FOLDS
@@ -351,82 +291,47 @@ def translate_texts(
     pairs = TrainingPairs(known_pairs[:, 0], known_pairs[:, 1], weight, fold)
     # No pair is in the last fold: its model translates the texts that are not known.
     models = learn_models(source, target, pairs, SEARCH_FOLDS + 1, SEARCH_SMOOTHING)
-    row_count = len(source.start) - 1
-    fold_of_row = np.full(row_count, SEARCH_FOLDS)
+    probable_models = map_parallel(lambda fold: _drop_improbable(models[fold]), len(models))
+    fold_of_row = np.full(len(source.start) - 1, SEARCH_FOLDS)
     fold_of_row[pairs.source_rows] = fold
+    rows = translate_texts(source, target.weight, probable_models, fold_of_row)
+    return rows, probable_models[SEARCH_FOLDS]
+
+
+def translate_texts(
+    source: TokenisedTexts,
+    target_weight: FloatArray,
+    models: Sequence[TranslationModel],
+    model_of_row: NDArray[np.integer],
+) -> SparseMatrix:
+    """Translate texts by given models.
+
+    Args:
+        source: The texts to translate.
+        target_weight: The weight of each target token.
+        models: The models.
+        model_of_row: The number of the model of each text.
+
+    Returns:
+        For each text at most `MAX_FEATURES` target tokens, weighted by probability and token
+        weight.
+    """
+    row_count = len(model_of_row)
     column = np.zeros((row_count, MAX_FEATURES), dtype=np.int32)
     value = np.zeros((row_count, MAX_FEATURES), dtype=np.float32)
 
     def translate(model: int) -> None:
-        rows = np.flatnonzero(fold_of_row == model)
-        probable = _drop_improbable(models[model])
-        _translate_rows(source, rows, probable, target.weight, column, value)
+        rows = np.flatnonzero(model_of_row == model)
+        # Made here, where the system gives memory only for those tokens that are met.
+        total = np.zeros(len(target_weight), dtype=np.float32)
+        met = np.empty(len(target_weight) + 1, dtype=np.int32)
+        _translate_rows(source, rows, models[model], target_weight, total, met, column, value)
 
     map_parallel(translate, len(models))
     found = value > 0
     start = np.zeros(row_count + 1, dtype=np.int64)
     np.cumsum(found.sum(axis=1), out=start[1:])
     return SparseMatrix(start, column[found], value[found])
-
-
-def learn_name_models(
-    left: TokenisedTexts,
-    right: TokenisedTexts,
-    anchors: IntArray,
-    matches: tuple[IntArray, IntArray, FloatArray],
-) -> TranslationModels:
-    """Learn how names translate from trusted links and probable pairs of entities.
-
-    Args:
-        left: The name of each left entity.
-        right: The name of each right entity.
-        anchors: Rows of (left, right) trusted links. They are not scored, so all models
-            learn from them.
-        matches: Left ids, right ids and probabilities of other pairs.
-
-    Returns:
-        A model per fold; the pairs of left entity x are scored by model x modulo their number.
-    """
-    no_fold = np.full(len(anchors), -1)
-    pairs = TrainingPairs(
-        np.concatenate([anchors[:, 0], matches[0]]),
-        np.concatenate([anchors[:, 1], matches[1]]),
-        np.append(np.ones(len(anchors), np.float32), matches[2]),
-        np.concatenate([no_fold, matches[0] % NAME_FOLDS]),
-    )
-    return learn_models(left, right, pairs, NAME_FOLDS, NAME_SMOOTHING, inverse=True)
-
-
-def compute_explained_shares(
-    models: TranslationModels,
-    left: TokenisedTexts,
-    right: TokenisedTexts,
-    left_entities: IntArray,
-    right_entities: IntArray,
-) -> FloatArray:
-    """Compute how much of each name of a pair is explained as a translation of the other one.
-
-    Args:
-        models: The models of `learn_name_models`.
-        left: The name of each left entity.
-        right: The name of each right entity.
-        left_entities: The left entity of each pair.
-        right_entities: The right entity of each pair.
-
-    Returns:
-        A row per pair: the explained share of the right name (column `RIGHT_SHARE`) and of the
-        left name (`LEFT_SHARE`); NaN where one of the two has no name.
-    """
-    shares = np.full((len(left_entities), EXPLAINED_SHARES), np.nan, dtype=np.float32)
-    for fold, model in enumerate(models):
-        rows = np.flatnonzero(left_entities % len(models) == fold)
-        explain = partial(
-            _explain_pairs, model, left, right, left_entities[rows], right_entities[rows]
-        )
-        parts = map_chunks(explain, len(rows), CHUNK_SIZE)
-        if parts:
-            shares[rows] = np.concatenate(parts)
-    return shares
 
 
 def _drop_improbable(model: TranslationModel) -> TranslationModel:
@@ -556,11 +461,11 @@ def _translate_rows(
     rows: NDArray[np.int64],
     model: TranslationModel,
     target_weight: FloatArray,
+    total: FloatArray,
+    met: IntArray,
     out_column: IntArray,
     out_value: FloatArray,
 ) -> None:
-    total = np.zeros(len(target_weight), dtype=np.float32)
-    met = np.empty(len(target_weight) + 1, dtype=np.int32)
     for row in rows:
         count = 0
         for i in range(source.start[row], source.start[row + 1]):
@@ -582,61 +487,3 @@ def _translate_rows(
                 slot -= 1
             out_value[row, slot] = value
             out_column[row, slot] = met[k]
-
-
-@jit_cached()
-def _explain_pairs(
-    model: TranslationModel,
-    left: TokenisedTexts,
-    right: TokenisedTexts,
-    left_entities: IntArray,
-    right_entities: IntArray,
-    first_pair: int,
-    end_pair: int,
-) -> FloatArray:
-    shares = np.full((end_pair - first_pair, EXPLAINED_SHARES), np.nan, dtype=np.float32)
-    for pair in range(first_pair, end_pair):
-        left_first = left.start[left_entities[pair]]
-        left_end = left.start[left_entities[pair] + 1]
-        right_first = right.start[right_entities[pair]]
-        right_end = right.start[right_entities[pair] + 1]
-        if left_first == left_end or right_first == right_end:
-            continue
-        of_right = np.zeros(right_end - right_first, dtype=np.float32)
-        of_left = np.zeros(left_end - left_first, dtype=np.float32)
-        for i in range(left_first, left_end):
-            source = left.token[i]
-            end = model.start[source + 1]
-            for j in range(right_first, right_end):
-                target = right.token[j]
-                k = _find_position(model.target, model.start[source], end, target)
-                if k < end and model.target[k] == target:
-                    of_right[j - right_first] += model.probability[k]
-                    of_left[i - left_first] += model.inverse[k]
-        shares[pair - first_pair, RIGHT_SHARE] = _sum_share(right, right_first, of_right)
-        shares[pair - first_pair, LEFT_SHARE] = _sum_share(left, left_first, of_left)
-    return shares
-
-
-@jit_cached()
-def _find_position(values: IntArray, first: int, end: int, value: int) -> int:
-    """The first position in a sorted range whose value is not less than the given one."""
-    while first < end:
-        middle = (first + end) >> 1
-        if values[middle] < value:
-            first = middle + 1
-        else:
-            end = middle
-    return first
-
-
-@jit_cached()
-def _sum_share(texts: TokenisedTexts, first: int, explained: FloatArray) -> float:
-    """The explained share of a text's tokens, weighted by how much each tells."""
-    total, full = 0.0, 0.0
-    for k in range(explained.size):
-        weight = texts.weight[texts.token[first + k]]
-        # Several source tokens may explain the same one; it is explained once at most.
-        total += weight * min(np.float32(1), explained[k])
-        full += weight
-    return total / full if full > 0 else 0.0

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign.errors import InputError
 from everalign.io.streams import read_text_blocks
@@ -81,16 +83,72 @@ def compute_name_vectors(names: Sequence[str], path: str | Path) -> FloatArray:
     Raises:
         InputError: The file is broken.
     """
-    words_of_names = [name.lower().split() for name in names]
-    frequency = Counter(word for words in words_of_names for word in set(words))
-    word_vectors, dimension = read_vectors(path, set(frequency))
-    vectors = np.zeros((len(names), dimension), dtype=np.float32)
-    for row, words in enumerate(words_of_names):
-        for word in words:
-            if word in word_vectors:
-                vectors[row] += word_vectors[word] * math.log1p(len(names) / frequency[word])
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
+    return WeightedWords.read(names, path).embed(names)
+
+
+class WeightedWords(NamedTuple):
+    """The words of names, with vectors and weights.
+
+    Attributes:
+        row: The number of each word.
+        vectors: The vector of each word.
+        weight: How much each word tells: rare ones more.
+    """
+
+    row: Mapping[str, int]
+    vectors: FloatArray
+    weight: NDArray[np.float64]
+
+    @staticmethod
+    def read(names: Sequence[str], path: str | Path) -> WeightedWords:
+        """Read the vectors of the words of names.
+
+        Args:
+            names: Normalised names.
+            path: A file of word vectors.
+
+        Returns:
+            Those words that the file has.
+
+        Raises:
+            InputError: The file is broken.
+        """
+        frequency = Counter(word for name in names for word in set(split_words(name)))
+        word_vectors, dimension = read_vectors(path, set(frequency))
+        weight = [math.log1p(len(names) / frequency[word]) for word in word_vectors]
+        vectors = np.array(list(word_vectors.values()), dtype=np.float32).reshape(-1, dimension)
+        rows = {word: row for row, word in enumerate(word_vectors)}
+        return WeightedWords(rows, vectors, np.array(weight))
+
+    def embed(self, names: Sequence[str]) -> FloatArray:
+        """Compute the weighted mean of the vectors of each name's words.
+
+        Args:
+            names: Normalised names.
+
+        Returns:
+            A row of length 1 per name; zeros if none of its words is known.
+        """
+        sums = np.zeros((len(names), self.vectors.shape[1]), dtype=np.float32)
+        for position, name in enumerate(names):
+            for word in split_words(name):
+                row = self.row.get(word)
+                if row is not None:
+                    sums[position] += self.vectors[row] * float(self.weight[row])
+        length = np.linalg.norm(sums, axis=1, keepdims=True)
+        return (sums / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def split_words(name: str) -> list[str]:
+    """Split a name into the words that have vectors.
+
+    Args:
+        name: A normalised name.
+
+    Returns:
+        Its words in lower case.
+    """
+    return name.lower().split()
 
 
 def check_same_dimension(left: FloatArray, right: FloatArray) -> None:
@@ -130,14 +188,25 @@ def match_vectors(
         [(0, 0, 0.9), (1, 1, 0.9)]
     """
     check_same_dimension(left, right)
-    forward = _find_nearest(left, right, neighbours, min_probability)
-    backward = _find_nearest(right, left, neighbours, min_probability).swap_sides()
+    forward = find_nearest_vectors(left, right, neighbours, min_probability)
+    backward = find_nearest_vectors(right, left, neighbours, min_probability).swap_sides()
     return merge_matches([forward, backward])
 
 
-def _find_nearest(
+def find_nearest_vectors(
     queries: FloatArray, rows: FloatArray, neighbours: int, min_probability: float
 ) -> LiteralMatches:
+    """Find the nearest rows of some vectors.
+
+    Args:
+        queries: Rows of length 1.
+        rows: Rows of length 1 among which the nearest are found.
+        neighbours: How many of the nearest are kept.
+        min_probability: Less probable pairs are dropped.
+
+    Returns:
+        Pairs of a query and a row.
+    """
     neighbours = min(neighbours, len(rows))
     found = [LiteralMatches.empty()]
     for first in range(0, len(queries) if neighbours else 0, TILE_SIZE):
