@@ -8,7 +8,7 @@ old rows stay where they are and nobody refers to them; building everything agai
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +22,6 @@ Ids: TypeAlias = NDArray[np.integer]
 # until when blocks rewritten once fit here.
 FREE_SHARE = 0.25
 MIN_FREE_ROWS = 4096
-
-
-class ReservedArray(NamedTuple):
-    """An array to be stored with free space behind it.
-
-    Attributes:
-        values: The rows in use.
-        capacity: How many rows the stored array is to have.
-    """
-
-    values: NDArray[Any]
-    capacity: int
 
 
 class GrowingColumns:
@@ -101,19 +89,16 @@ class GrowingColumns:
         """
         return {name: column[: self.length] for name, column in self._columns.items()}
 
-    def save(self, prefix: str) -> dict[str, NDArray[Any] | ReservedArray]:
+    def save(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the columns as arrays to be stored.
 
         Args:
             prefix: Goes before the names of the arrays.
 
         Returns:
-            Arrays by name, with free space; the number of rows in use is one of them.
+            Arrays by name, with their free space; the number of rows in use is one of them.
         """
-        arrays: dict[str, NDArray[Any] | ReservedArray] = {
-            f"{prefix}_{name}": ReservedArray(column, compute_capacity(self.length))
-            for name, column in self.read().items()
-        }
+        arrays = {f"{prefix}_{name}": column for name, column in self._columns.items()}
         return arrays | {f"{prefix}_length": np.array(self.length)}
 
     @staticmethod

@@ -8,7 +8,7 @@ from everalign.literals.entity_names import (
     find_entity_names,
     quote_literal,
 )
-from everalign.literals.matches import LiteralMatches
+from everalign.literals.matches import LiteralMatches, merge_matches
 from everalign.literals.matching import (
     CachedMatches,
     LiteralSettings,
@@ -51,6 +51,7 @@ __all__ = [
     "find_entity_names",
     "learn_name_models",
     "match_literals",
+    "merge_matches",
     "missing_package_note",
     "quote_literal",
     "read_translations",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -15,6 +15,25 @@ from everalign.matching import NO_PAIRS, CandidatePairs
 
 StateArrays: TypeAlias = Mapping[str, NDArray[Any]]
 NO_ENTITIES: IntArray = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class GraphChange:
+    """The facts that a graph has gained and lost since the method last ran.
+
+    Args:
+        added: Rows of (head, relation, tail) that it did not have.
+        removed: Rows that it had.
+        added_literals: Rows of (entity, attribute, literal) that it did not have.
+        removed_literals: Rows that it had.
+        literal_texts: The literals of `added_literals` as N-Triples writes them, by id.
+    """
+
+    added: IntArray
+    removed: IntArray
+    added_literals: IntArray
+    removed_literals: IntArray
+    literal_texts: Mapping[int, str]
 
 
 @dataclass(frozen=True)
@@ -42,6 +61,10 @@ class AlignmentTask:
             of decisions.
         rejected: Pairs that people have rejected, as rows of (left, right). None of them may be a
             candidate, or keep its entities from other pairs.
+        dangling_entities: Ids of left and right entities that have no counterpart, as people
+            have decided; no candidate pair may have them.
+        changes: What the left and the right graph have gained and lost since the method last ran;
+            None if that is not known.
     """
 
     left: Graph
@@ -59,9 +82,20 @@ class AlignmentTask:
     removed_triple_count: int = 0
     removed_link_count: int = 0
     rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
+    dangling_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
+    changes: tuple[GraphChange, GraphChange] | None = None
+
+    @property
+    def excluded_entities(self) -> tuple[IntArray, IntArray]:
+        """Ids of left and right entities that no candidate pair may have."""
+        left, right = (
+            np.concatenate([self.removed_entities[side], self.dangling_entities[side]])
+            for side in range(2)
+        )
+        return left, right
 
     def unlinked_entities(self) -> tuple[IntArray, IntArray]:
-        """List the entities that exist and have no trusted link.
+        """List the entities that exist, have no trusted link and may have a counterpart.
 
         Returns:
             Ids of left and of right entities, ascending.
@@ -71,7 +105,7 @@ class AlignmentTask:
         counts = self.left.entity_count, self.right.entity_count
         left, right = (
             _list_other_ids(
-                counts[side], np.concatenate([trusted[:, side], self.removed_entities[side]])
+                counts[side], np.concatenate([trusted[:, side], self.excluded_entities[side]])
             )
             for side in range(2)
         )
@@ -127,6 +161,88 @@ class Method(Protocol):
 
         Args:
             arrays: What `save` returned.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class CandidateChanges:
+    """What an update has changed for some entities.
+
+    Args:
+        left: Ids of the left entities whose pairs may have changed, ascending.
+        right: Ids of the right entities, ascending.
+        pairs: All candidate pairs with one of these entities.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    pairs: CandidatePairs
+
+
+# Checked at run time: what such a method stores after an update follows the size of the change.
+@runtime_checkable
+class IncrementalMethod(Protocol):
+    """A method whose updates cost as much as what they change."""
+
+    def load(self, arrays: StateArrays, changes: Sequence[StateArrays] = ()) -> None:
+        """Restore what was learned.
+
+        Args:
+            arrays: What `save` returned.
+            changes: What `save_changes` returned after each update since, oldest first.
+        """
+        ...
+
+    def save_changes(self) -> StateArrays | None:
+        """Return what the last update has changed.
+
+        Returns:
+            Arrays by name; None if everything may have changed, so that `save` is needed.
+        """
+        ...
+
+    def merge_changes(self, changes: Sequence[StateArrays]) -> StateArrays:
+        """Merge the changes of consecutive updates.
+
+        Args:
+            changes: What `save_changes` returned for each, oldest first.
+
+        Returns:
+            Arrays with the same effect as all of them.
+        """
+        ...
+
+    def candidate_changes(self) -> CandidateChanges | None:
+        """Tell which candidate pairs the last update has changed.
+
+        Returns:
+            The changes; None if any pair may have changed.
+        """
+        ...
+
+    def has_facts(self, side: int, rows: IntArray, *, literals: bool) -> NDArray[np.bool_]:
+        """Tell which facts a graph has.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            rows: Rows of (head, relation, tail) or of (entity, attribute, literal).
+            literals: Whether they are the latter.
+
+        Returns:
+            A mask over the rows.
+        """
+        ...
+
+    def count_facts(self, side: int, entities: IntArray) -> NDArray[np.int64]:
+        """Count the facts of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Entities of this graph.
+
+        Returns:
+            A number for each; 0 for entities without facts.
         """
         ...
 

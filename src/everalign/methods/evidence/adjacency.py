@@ -21,11 +21,14 @@ OffsetArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
+MORE_ATTRIBUTES = 256  # that an update can add before everything is numbered anew
+
+
 class Adjacency(NamedTuple):
     """The edges of all nodes, each node's in one block.
 
-    Literals are nodes after the last entity, attributes are relations after the last relation. So
-    the edges of an entity to its literals come last, in both orders.
+    Literals are nodes after the last entity that there is room for, attributes are relations after
+    the last such relation. So the edges of an entity to its literals come last, in both orders.
 
     Attributes:
         start: The edges of node x are those from `start[x]` to `stop[x]`. After an update the
@@ -45,7 +48,9 @@ class Adjacency(NamedTuple):
         relation_idf: How rare it is that an entity has a directed relation at all.
         degree_discount: What support for an entity counts when candidates are searched.
         literal_start: The edges of entity x to literals are those from `literal_start[x]` on.
+            As long as there is room for entities: literals are numbered from there on.
         entity_count: Number of entities.
+        attribute_offset: Attributes are numbered from here on.
     """
 
     start: OffsetArray
@@ -62,6 +67,12 @@ class Adjacency(NamedTuple):
     degree_discount: FloatArray
     literal_start: OffsetArray
     entity_count: int
+    attribute_offset: int
+
+    @property
+    def literal_offset(self) -> int:
+        """Literals are numbered from here on."""
+        return len(self.literal_start)
 
     @property
     def node_count(self) -> int:
@@ -69,8 +80,35 @@ class Adjacency(NamedTuple):
         return len(self.start)
 
 
+class GraphCapacity(NamedTuple):
+    """How many entities and relations there is room for, before literals and attributes begin.
+
+    Numbers of literals and attributes must not change when entities and relations are added.
+    """
+
+    entities: int
+    relations: int
+
+    @staticmethod
+    def from_graph(graph: Graph) -> GraphCapacity:
+        """Make room for what a graph has, and for some more.
+
+        Args:
+            graph: The graph.
+
+        Returns:
+            The capacity.
+        """
+        return GraphCapacity(
+            *(count + count // 4 + 64 for count in (graph.entity_count, graph.relation_count))
+        )
+
+
 def build_adjacency(
-    graph: Graph, config: EvidenceParameters, attributes: AttributeTriples | None = None
+    graph: Graph,
+    config: EvidenceParameters,
+    attributes: AttributeTriples | None = None,
+    capacity: GraphCapacity | None = None,
 ) -> Adjacency:
     """Build the adjacency lists of a graph.
 
@@ -78,6 +116,7 @@ def build_adjacency(
         graph: The graph.
         config: Gives the constants of functionality and discount.
         attributes: Attribute triples of its entities, to be added as edges to literals.
+        capacity: Entities and relations to make room for; just those that there are by default.
 
     Returns:
         The adjacency lists.
@@ -88,9 +127,13 @@ def build_adjacency(
         >>> adjacency.start.tolist(), adjacency.relation.tolist(), adjacency.neighbour.tolist()
         ([0, 1, 2], [0, 0, 1, 1], [2, 2, 0, 1])
     """
-    entity_count, relation_count = graph.entity_count, graph.relation_count
+    entity_count = graph.entity_count
+    has_room = capacity is not None
+    capacity = capacity or GraphCapacity(entity_count, graph.relation_count)
+    entity_capacity, relation_count = capacity
+    graph = Graph(graph.triples, *capacity)
     if attributes is not None:
-        graph = _add_literals(graph, attributes)
+        graph = _add_literals(graph, attributes, MORE_ATTRIBUTES if has_room else 0)
     head, relation, tail = graph.triples.T
     node = np.concatenate([head, tail])
     neighbour = np.concatenate([tail, head])
@@ -112,9 +155,9 @@ def build_adjacency(
     by_neighbour = np.lexsort((directed, neighbour, node))
     literal_edges = np.bincount(node[directed >= 2 * relation_count], minlength=graph.entity_count)
     # Attributes and literals have the highest ids, so that their edges are last in both orders.
-    literal_start = (start[1:] - literal_edges)[:entity_count]
+    literal_start = (start[1:] - literal_edges)[:entity_capacity]
     # Literals do not count: many labels must not cost an entity its place among candidates.
-    degree = np.maximum(literal_start - start[:entity_count], 1.0)
+    degree = np.maximum(literal_start - start[:entity_capacity], 1.0)
     return Adjacency(
         start[:-1].copy(),
         start[1:].copy(),
@@ -130,15 +173,16 @@ def build_adjacency(
         (degree**-config.degree_discount).astype(np.float32),
         literal_start,
         entity_count,
+        relation_count,
     )
 
 
-def _add_literals(graph: Graph, attributes: AttributeTriples) -> Graph:
+def _add_literals(graph: Graph, attributes: AttributeTriples, more_attributes: int) -> Graph:
     shift = np.array([0, graph.relation_count, graph.entity_count], dtype=np.int32)
     return Graph(
         np.concatenate([graph.triples, attributes.triples + shift]),
         graph.entity_count + len(attributes.literals),
-        graph.relation_count + len(attributes.attributes),
+        graph.relation_count + len(attributes.attributes) + more_attributes,
     )
 
 

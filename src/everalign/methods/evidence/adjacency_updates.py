@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
-from everalign.graph.growing import GrowingColumns, place_blocks
+from everalign.graph.growing import (
+    GrowingColumns,
+    compute_capacity,
+    list_block_rows,
+    place_blocks,
+    repeat_keys,
+)
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
 from everalign.methods.evidence.config import EvidenceParameters
 
@@ -65,26 +71,25 @@ class GrowingAdjacency:
         self._config = config
 
     @staticmethod
-    def from_adjacency(
-        adjacency: Adjacency, attribute_offset: int, config: EvidenceParameters
-    ) -> GrowingAdjacency:
+    def from_adjacency(adjacency: Adjacency, config: EvidenceParameters) -> GrowingAdjacency:
         """Make adjacency lists follow updates.
 
         Args:
             adjacency: The adjacency lists of a graph.
-            attribute_offset: The number of the first attribute among the relations.
             config: Constants of functionality and discount.
 
         Returns:
-            A copy with room for more edges.
+            A copy with room for more nodes and edges.
         """
         nodes = {name: getattr(adjacency, name) for name in NODE_COLUMNS}
+        nodes |= {name: _add_literal_room(nodes[name]) for name in ("start", "stop")}
         nodes["relation_functionality"] = _measure_functionality(adjacency)
+        nodes["relation_idf"] = _fill_idf(adjacency)
         return GrowingAdjacency(
             GrowingColumns.from_arrays({name: getattr(adjacency, name) for name in EDGE_COLUMNS}),
             nodes,
             adjacency.entity_count,
-            attribute_offset,
+            adjacency.attribute_offset,
             config,
         )
 
@@ -95,12 +100,64 @@ class GrowingAdjacency:
             **{name: self.nodes[name] for name in NODE_COLUMNS},
             **{name: self.edges[name] for name in EDGE_COLUMNS},
             entity_count=self.entity_count,
+            attribute_offset=self.attribute_offset,
         )
 
     @property
     def literal_offset(self) -> int:
         """The number of the first literal among the nodes."""
         return len(self.nodes["literal_start"])
+
+    @property
+    def node_capacity(self) -> int:
+        """How many nodes there is room for."""
+        return len(self.nodes["start"])
+
+    def number_literals(self, rows: IntArray) -> IntArray:
+        """Turn attribute triples into edges.
+
+        Args:
+            rows: Rows of (entity, attribute, literal).
+
+        Returns:
+            Rows of (node, relation, node).
+        """
+        shift = np.array([0, self.attribute_offset, self.literal_offset], dtype=np.int32)
+        return rows + shift
+
+    def has_room(self, rows: IntArray, entity_count: int) -> bool:
+        """Tell whether facts can be added.
+
+        Args:
+            rows: Rows of (node, relation, node).
+            entity_count: Number of entities with them.
+
+        Returns:
+            False if there are too many entities, literals, relations or attributes.
+        """
+        is_literal = rows[:, 2] >= self.literal_offset
+        relations, attributes = rows[~is_literal, 1], rows[is_literal, 1]
+        return (
+            entity_count <= self.literal_offset
+            and int(rows[:, [0, 2]].max(initial=0)) < len(self.nodes["start"])
+            and int(relations.max(initial=0)) < self.attribute_offset
+            and 2 * int(attributes.max(initial=0)) < len(self.nodes["relation_idf"])
+        )
+
+    def list_facts(self) -> IntArray:
+        """List all facts.
+
+        Returns:
+            Rows of (node, relation, node).
+        """
+        view = self.view
+        rows = list_block_rows(view.start, view.stop, np.arange(len(view.start)))
+        node = repeat_keys(view.start, view.stop, np.arange(len(view.start)))
+        forwards = view.relation[rows] & 1 == 0
+        rows, node = rows[forwards], node[forwards]
+        return np.stack([node, view.relation[rows] >> 1, view.neighbour[rows]], axis=1).astype(
+            np.int32
+        )
 
     def has_edges(self, rows: IntArray) -> NDArray[np.bool_]:
         """Tell which triples are in the graph.
@@ -188,6 +245,19 @@ def _list_directed(rows: IntArray) -> tuple[OffsetArray, OffsetArray, OffsetArra
         np.concatenate([2 * relation, 2 * relation + 1]),
         np.concatenate([tail, head]),
     )
+
+
+def _add_literal_room(offsets: OffsetArray) -> OffsetArray:
+    """Make room for literals that are not there yet: their blocks are empty."""
+    return np.append(offsets, np.zeros(compute_capacity(len(offsets)) - len(offsets), np.int64))
+
+
+def _fill_idf(adjacency: Adjacency) -> FloatArray:
+    """Give relations that are not there yet the idf of the rarest one."""
+    idf = adjacency.relation_idf.copy()
+    is_used = np.bincount(adjacency.relation, minlength=len(idf)) > 0
+    idf[~is_used] = idf[is_used].max(initial=0)
+    return idf
 
 
 def _measure_functionality(adjacency: Adjacency) -> NDArray[np.float64]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import IntArray
+from everalign.literals import CachedMatches, LiteralMatches
 from everalign.methods.base import NO_ENTITIES, StateArrays
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray
 from everalign.methods.evidence.candidates import MatchProbabilities
@@ -22,7 +24,6 @@ from everalign.methods.evidence.incremental_state import (
     PriorShares,
 )
 from everalign.methods.evidence.saved_state import (
-    SavedArrays,
     SavedChanges,
     apply_saved_changes,
     load_state,
@@ -32,6 +33,14 @@ from everalign.methods.evidence.saved_state import (
 
 SIDES = ("left", "right")
 CLASSIFIERS = ("classifier", "dangling_classifier")
+# Saved whole with every change.
+SCALARS = (
+    "changed_fact_count",
+    "left_share_first",
+    "left_share",
+    "right_share_first",
+    "right_share",
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,9 @@ class AlignmentState:
         threshold: Confidence from which candidates are links.
         notes: Remarks of the last training.
         training: What a later training has to know of the last one.
-        changed_fact_count: Facts added and removed since the last training; see `count_changes`.
+        changed_fact_count: Facts added and removed since the last training; see `measure_growth`.
+        literal_matches: Matches of literals at the last training, used again by the next one if
+            literals are the same.
     """
 
     models: TrainedModels | None
@@ -99,6 +110,7 @@ class AlignmentState:
     notes: tuple[str, ...] = ()
     training: TrainingRecord = field(default_factory=TrainingRecord.empty)
     changed_fact_count: int = 0
+    literal_matches: CachedMatches = field(default_factory=CachedMatches.empty)
 
     def measure_growth(self, facts: tuple[FactChange, FactChange]) -> tuple[float, int]:
         """Measure the share of facts added or removed since the models were trained.
@@ -123,7 +135,7 @@ class AlignmentState:
         total = sum(int(then.sum(dtype=np.int64)) for then in self.training.fact_counts)
         return changed / max(1, total), changed
 
-    def to_arrays(self) -> SavedArrays:
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays.
 
         Returns:
@@ -136,7 +148,10 @@ class AlignmentState:
             "training_entity_counts": self.training.entity_counts,
             "held_out_pairs": self.training.held_out_pairs,
             "held_out_probability": self.training.held_out_probability,
+            "literal_checksum": np.array(self.literal_matches.checksum),
         }
+        for name, values in self.literal_matches.matches._asdict().items():
+            arrays[f"literal_{name}"] = values
         for side, counts in zip(SIDES, self.training.fact_counts, strict=True):
             arrays[f"{side}_fact_counts"] = counts
         if self.models is not None:
@@ -145,7 +160,7 @@ class AlignmentState:
                 arrays |= _classifier_to_arrays(name, getattr(self.models, name))
         return arrays
 
-    def changes_to_arrays(self, changes: SavedChanges) -> dict[str, NDArray[np.generic]]:
+    def changes_to_arrays(self, changes: SavedChanges) -> dict[str, NDArray[Any]]:
         """Return what an update has changed as arrays.
 
         Args:
@@ -156,10 +171,8 @@ class AlignmentState:
         """
         return changes.to_arrays() | self._scalars_to_arrays()
 
-    def _scalars_to_arrays(self) -> dict[str, NDArray[np.generic]]:
-        arrays: dict[str, NDArray[np.generic]] = {
-            "changed_fact_count": np.array(self.changed_fact_count)
-        }
+    def _scalars_to_arrays(self) -> dict[str, NDArray[Any]]:
+        arrays: dict[str, NDArray[Any]] = {"changed_fact_count": np.array(self.changed_fact_count)}
         for side, first, share in zip(SIDES, self.shares.first, self.shares.share, strict=True):
             arrays |= {f"{side}_share_first": first, f"{side}_share": share}
         return arrays
@@ -189,6 +202,10 @@ class AlignmentState:
                 arrays["held_out_probability"],
             ),
             int(arrays["changed_fact_count"]),
+            CachedMatches(
+                int(arrays["literal_checksum"]),
+                LiteralMatches(*(arrays[f"literal_{name}"] for name in LiteralMatches._fields)),
+            ),
         )
 
     def with_changes(self, changes: Sequence[StateArrays]) -> AlignmentState:
@@ -210,6 +227,20 @@ class AlignmentState:
             shares=_shares_from_arrays(changes[-1]),
             changed_fact_count=int(changes[-1]["changed_fact_count"]),
         )
+
+
+def merge_change_arrays(changes: Sequence[StateArrays]) -> StateArrays:
+    """Merge the changes of consecutive updates.
+
+    Args:
+        changes: What `changes_to_arrays` returned for each, oldest first.
+
+    Returns:
+        Arrays with the same effect as all of them.
+    """
+    merged = merge_changes([SavedChanges.from_arrays(arrays) for arrays in changes])
+    last = changes[-1]
+    return {**merged.to_arrays(), **{name: last[name] for name in SCALARS}}
 
 
 def count_facts(adjacency: Adjacency, entities: NDArray[np.integer]) -> NDArray[np.int64]:

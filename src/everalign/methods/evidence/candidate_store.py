@@ -40,7 +40,8 @@ ROW_COLUMNS: Mapping[str, type[np.generic]] = {
 LITERAL_ROW_COLUMNS: Mapping[str, type[np.generic]] = {
     "best_literal": np.float32,
     "name_similarity": np.float32,
-    "explained_share": np.float32,
+    "right_explained": np.float32,
+    "left_explained": np.float32,
 }
 
 Row = NDArray[np.int64]
@@ -73,6 +74,18 @@ class SideIndex(NamedTuple):
         """
         end = np.cumsum(np.bincount(keys, minlength=key_count))
         return SideIndex(np.append(0, end[:-1]).astype(np.int64), end.astype(np.int64))
+
+    def extend(self, key_count: int) -> SideIndex:
+        """Make room for more keys.
+
+        Args:
+            key_count: Number of keys.
+
+        Returns:
+            A copy in which the blocks of new keys are empty.
+        """
+        zeros = np.zeros(key_count - len(self.start), dtype=np.int64)
+        return SideIndex(np.append(self.start, zeros), np.append(self.stop, zeros))
 
 
 class BlockHistory:
@@ -308,12 +321,15 @@ class MatchStore:
         self.left_history, self.right_history = BlockHistory(), BlockHistory()
 
     @staticmethod
-    def from_index(matches: MatchIndex, level: NDArray[np.int32]) -> MatchStore:
+    def from_index(
+        matches: MatchIndex, level: NDArray[np.int32], node_capacities: tuple[int, int]
+    ) -> MatchStore:
         """Make matches follow updates.
 
         Args:
             matches: The matches.
             level: The level of each match, in the order of left nodes.
+            node_capacities: Numbers of left and right nodes to make room for.
 
         Returns:
             A copy with room for more.
@@ -323,11 +339,11 @@ class MatchStore:
             GrowingColumns.from_arrays(
                 {"counterpart": left.counterpart, "probability": left.probability, "level": level}
             ),
-            SideIndex(left.start.copy(), left.stop.copy()),
+            SideIndex(left.start, left.stop).extend(node_capacities[0]),
             GrowingColumns.from_arrays(
                 {"counterpart": right.counterpart, "probability": right.probability}
             ),
-            SideIndex(right.start.copy(), right.stop.copy()),
+            SideIndex(right.start, right.stop).extend(node_capacities[1]),
         )
 
     @property

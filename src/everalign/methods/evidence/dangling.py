@@ -219,7 +219,9 @@ class LinkConfidence:
 
 def compute_link_confidence(
     graphs: GraphPair,
-    state: MatchState,
+    table: CandidateTable,
+    probability: FloatArray,
+    dangling: FloatArray,
     entity_counts: NDArray[np.int64],
     models: TrainedModels | None,
 ) -> LinkConfidence:
@@ -227,30 +229,33 @@ def compute_link_confidence(
 
     Args:
         graphs: The graphs.
-        state: Match probabilities and probabilities of being dangling.
-        entity_counts: Numbers of left and right entities after each version.
+        table: The candidates.
+        probability: Match probability of each.
+        dangling: Probability that an entity of the pair is dangling, if half of all were.
+        entity_counts: Numbers of left and right entities at each training so far.
         models: The trained models; None if the probabilities come from propagation alone.
 
     Returns:
-        Confidence and threshold.
+        Confidence, threshold and shares.
     """
-    (table, probability), config = state.probabilities, graphs.config
+    config = graphs.config
     if models is None:
         factor = config.untrained_factor
-        shares = np.full(len(entity_counts), factor, dtype=np.float32)
+        no_shares = np.full(len(entity_counts), factor, dtype=np.float32)
         # The threshold is a match probability of one half.
-        return LinkConfidence(probability * np.float32(factor), factor / 2, (shares, shares))
+        confidence = probability * np.float32(factor)
+        return LinkConfidence(confidence, factor / 2, (no_shares, no_shares))
     groups = EntityGroups.from_entity_counts(entity_counts)
     shares = estimate_matched_shares(
         table,
-        state.dangling,
+        dangling,
         probability,
         groups,
         graphs.unlinked,
         models.no_candidate_dangling,
         config,
     )
-    confidence = compute_confidence(table, probability, state.dangling, shares, groups)
+    confidence = compute_confidence(table, probability, dangling, shares, groups)
     link_count = count_expected_links(shares, groups, graphs.unlinked)
     threshold = find_threshold(confidence[select_one_to_one(table, confidence)], link_count)
     return LinkConfidence(confidence, max(config.min_link_confidence, threshold), shares)

@@ -480,7 +480,8 @@ def list_literal_scores(literals: FloatArray) -> dict[str, FloatArray]:
     return {
         "best_literal": literals[:, BEST_LITERAL].copy(),
         "name_similarity": literals[:, NAME_SIMILARITY].copy(),
-        "explained_share": literals[:, RIGHT_EXPLAINED:].mean(axis=1),
+        "right_explained": literals[:, RIGHT_EXPLAINED].copy(),
+        "left_explained": literals[:, LEFT_EXPLAINED].copy(),
     }
 
 
@@ -569,7 +570,7 @@ def compare_all_literals(
     """
     if graphs.literals is None:
         return None
-    literals = compare_literals(graphs, matches, relations, table)
+    literals = compare_literals(graphs, matches, relations, table.left, table.right)
     return np.concatenate([literals, _compare_names(graphs, table, old)], axis=1)
 
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
+from everalign.literals import LiteralMatches
+from everalign.literals.index import LiteralIndex
 from everalign.methods.base import NO_ENTITIES
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
@@ -27,7 +29,6 @@ from everalign.methods.evidence.candidate_store import (
     derive_matches,
     mark_members,
 )
-from everalign.methods.evidence.candidates import select_one_to_one
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import MatchState
 from everalign.methods.evidence.grounding import NO_LEVEL, compute_levels, refresh_levels
@@ -54,6 +55,22 @@ class PriorShares:
 
     first: tuple[Offsets, Offsets]
     share: tuple[FloatArray, FloatArray]
+
+    @staticmethod
+    def from_entity_counts(
+        entity_counts: NDArray[np.int64], shares: tuple[FloatArray, FloatArray]
+    ) -> PriorShares:
+        """Build the shares of a training.
+
+        Args:
+            entity_counts: Rows of the numbers of left and right entities at each training so far.
+            shares: The share of the entities that came between each of them and the one before.
+
+        Returns:
+            The shares.
+        """
+        first = np.concatenate([np.zeros((1, 2), dtype=np.int64), entity_counts[:-1]])
+        return PriorShares((first[:, LEFT].copy(), first[:, RIGHT].copy()), shares)
 
     def look_up(self, side: int, entities: NDArray[np.integer]) -> tuple[FloatArray, BoolArray]:
         """Look up the share of entities.
@@ -117,6 +134,7 @@ class IncrementalState:
         anchors: Rows of (left, right): links with match probability 1.
         rejected: Rows of (left, right) that are no candidates.
         excluded: Left and right entities that have no counterpart, by decision.
+        literals: The literals of both graphs, if both have any.
     """
 
     def __init__(
@@ -129,6 +147,7 @@ class IncrementalState:
         anchors: IntArray,
         rejected: IntArray,
         excluded: tuple[IntArray, IntArray],
+        literals: LiteralIndex | None = None,
     ) -> None:
         self.config = config
         self.adjacency = adjacency
@@ -138,72 +157,73 @@ class IncrementalState:
         self.anchors = anchors
         self.rejected = rejected
         self.excluded = excluded
+        self.literals = literals
         # Before the update, to tell which entities are new.
         self.known_counts = adjacency[0].entity_count, adjacency[1].entity_count
 
     @staticmethod
     def from_training(
-        graphs: GraphPair, state: MatchState, confidence: FloatArray
+        graphs: GraphPair, state: MatchState, literals: LiteralIndex | None
     ) -> IncrementalState:
         """Make the result of a training follow updates.
 
         Args:
             graphs: The graphs with all trusted links as anchors.
             state: The candidates and what is known of them.
-            confidence: Confidence of each candidate.
+            literals: The literals of both graphs, if both have any.
 
         Returns:
-            The alignment in blocks.
+            The alignment in blocks, without confidence and selection.
         """
         table, probability = state.probabilities
         matches = select_matches(graphs, state.probabilities)
         sums = RelationSums.from_graphs(graphs.left, graphs.right, matches)
         node = np.repeat(np.arange(graphs.left.node_count), matches.left.stop - matches.left.start)
+        is_certain = ~graphs.searchable[LEFT][node]
         level = compute_levels(
             graphs.left,
             graphs.right,
             matches.left,
             sums.compute_inclusions(graphs.config).left,
             graphs.config.min_evidence_weight,
-            ~graphs.searchable[LEFT][node],
+            is_certain,
         )
         candidate_level = np.full(len(probability), NO_LEVEL, dtype=np.int32)
-        rows = np.flatnonzero(graphs.searchable[LEFT][node])
         # Each match of a searchable entity is a candidate.
-        counterpart = matches.left.counterpart[rows]
-        candidate_level[table.find_rows(node[rows], counterpart)] = level[rows]
-        selected = np.zeros(len(probability), dtype=np.bool_)
-        selected[select_one_to_one(table, confidence)] = True
+        rows = table.find_rows(node[~is_certain], matches.left.counterpart[~is_certain])
+        candidate_level[rows] = level[~is_certain]
         columns: dict[str, NDArray[Any]] = {
             "probability": probability,
             "support": state.support,
             "joint_frequency_left": state.joint_frequency[LEFT],
             "joint_frequency_right": state.joint_frequency[RIGHT],
             "dangling": state.dangling,
-            "confidence": confidence,
+            "confidence": np.zeros_like(probability),
             "level": candidate_level,
-            "selected": selected,
+            "selected": np.zeros(len(probability), dtype=np.bool_),
+            **state.literal_scores,
         }
-        relation_counts = graphs.relation_counts
+        adjacency = (
+            GrowingAdjacency.from_adjacency(graphs.left, graphs.config),
+            GrowingAdjacency.from_adjacency(graphs.right, graphs.config),
+        )
         return IncrementalState(
             graphs.config,
-            (
-                GrowingAdjacency.from_adjacency(graphs.left, relation_counts[LEFT], graphs.config),
-                GrowingAdjacency.from_adjacency(
-                    graphs.right, relation_counts[RIGHT], graphs.config
-                ),
-            ),
+            adjacency,
             CandidateStore.from_columns(
                 table.left,
                 table.right,
                 columns,
-                (len(graphs.left.literal_start), len(graphs.right.literal_start)),
+                (graphs.left.literal_offset, graphs.right.literal_offset),
             ),
-            MatchStore.from_index(matches, level),
+            MatchStore.from_index(
+                matches, level, (adjacency[LEFT].node_capacity, adjacency[RIGHT].node_capacity)
+            ),
             sums,
             graphs.anchors,
             graphs.rejected,
             (NO_ENTITIES, NO_ENTITIES),
+            literals,
         )
 
     @cached_property
@@ -344,14 +364,14 @@ class IncrementalState:
             all_right, *self._add_anchors(RIGHT, all_right, right_node, right_columns)
         )
 
-    def add_literal_matches(self, left: Offsets, right: Offsets, probability: FloatArray) -> None:
+    def add_literal_matches(self, matches: LiteralMatches) -> None:
         """Add matches of literals.
 
         Args:
-            left: Left nodes.
-            right: Right nodes, as many.
-            probability: Probability that they say the same.
+            matches: Pairs of literals that were no match before.
         """
+        left = matches.left.astype(np.int64) + self.adjacency[LEFT].literal_offset
+        right = matches.right.astype(np.int64) + self.adjacency[RIGHT].literal_offset
         for nodes, others, columns, index, replace in (
             (left, right, self.matches.left, self.matches.by_left, self.matches.replace_left),
             (right, left, self.matches.right, self.matches.by_right, self.matches.replace_right),
@@ -360,7 +380,7 @@ class IncrementalState:
             rows = list_block_rows(*index, owners)
             node = np.concatenate([repeat_keys(*index, owners), nodes])
             counterpart = np.concatenate([columns["counterpart"][rows], others])
-            values = np.concatenate([columns["probability"][rows], probability])
+            values = np.concatenate([columns["probability"][rows], matches.probability])
             order = np.lexsort((counterpart, node))
             new = [counterpart[order], values[order], np.zeros(len(order), np.int32)]
             replace(owners, node[order], new[: len(columns.names())])

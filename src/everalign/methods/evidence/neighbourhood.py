@@ -18,7 +18,6 @@ from everalign.methods.evidence.adjacency import (
     OffsetArray,
     find_first,
 )
-from everalign.methods.evidence.candidates import CandidateTable
 from everalign.methods.evidence.comparable import ComparableEdges, list_comparable_edges
 from everalign.methods.evidence.hashing import (
     EMPTY,
@@ -452,27 +451,32 @@ def _compare_facts(
 
 
 def compare_literals(
-    graphs: GraphPair, matches: MatchIndex, relations: RelationInclusions, table: CandidateTable
+    graphs: GraphPair,
+    matches: MatchIndex,
+    relations: RelationInclusions,
+    left_ids: IntArray,
+    right_ids: IntArray,
 ) -> FloatArray:
-    """Compare the literals of each candidate pair.
+    """Compare the literals of each pair.
 
     Args:
         graphs: The graphs, with literals.
         matches: Current matches, those of literals included.
         relations: Their relation alignment, attributes included.
-        table: The candidates.
+        left_ids: Left entity of each pair.
+        right_ids: Right entity of each pair.
 
     Returns:
         Rows of LITERAL_COLUMNS. Attributes correspond if one is included in the other by more
         than the prior; others are not compared.
     """
-    out = np.empty((len(table.left), len(LITERAL_COLUMNS)), dtype=np.float32)
+    out = np.empty((len(left_ids), len(LITERAL_COLUMNS)), dtype=np.float32)
 
     def compare_chunk(first: int, end: int) -> None:
         rows = slice(first, end)
         _compare_literals(
             graphs.left, graphs.right, matches.left, matches.right, relations.left,
-            table.left[rows], table.right[rows], graphs.config.inclusion_prior, out[rows],
+            left_ids[rows], right_ids[rows], graphs.config.inclusion_prior, out[rows],
         )  # fmt: skip
 
     map_chunks(compare_chunk, len(out), LITERAL_CHUNK_SIZE)
@@ -608,10 +612,13 @@ def _describe_piece(
     weight: float,
 ) -> EvidencePiece:
     (d, y), (d2, y2) = left_edge, right_edge
-    if y < graphs.sizes[0]:
+    if y < graphs.left.literal_offset:
         ends = d >> 1, bool(d & 1), y, d2 >> 1, bool(d2 & 1), y2
         return EvidencePiece(*ends, probability, weight)
     # Outside the method, attributes and literals are counted from 0.
-    (relations, relations2), (entities, entities2) = graphs.relation_counts, graphs.sizes
-    ends = (d >> 1) - relations, False, y - entities, (d2 >> 1) - relations2, False, y2 - entities2
-    return EvidencePiece(*ends, probability, weight, literal=True)
+    sides = (graphs.left, d, y), (graphs.right, d2, y2)
+    left, right = (
+        ((relation >> 1) - side.attribute_offset, False, node - side.literal_offset)
+        for side, relation, node in sides
+    )
+    return EvidencePiece(*left, *right, probability, weight, literal=True)

@@ -30,6 +30,7 @@ from everalign.methods.evidence.adjacency import (
     Adjacency,
     BoolArray,
     FloatArray,
+    GraphCapacity,
     build_adjacency,
 )
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
@@ -87,6 +88,7 @@ class GraphPair:
         anchors: IntArray,
         config: EvidenceParameters,
         literals: MatchedLiterals | None = None,
+        capacities: tuple[GraphCapacity | None, GraphCapacity | None] = (None, None),
     ) -> GraphPair:
         """Build the adjacency lists of both graphs and of their literals.
 
@@ -96,6 +98,7 @@ class GraphPair:
             anchors: Rows of (left, right): links with match probability 1.
             config: Settings and constants.
             literals: Literals of both graphs and their matches, if both have any.
+            capacities: Left and right entities and relations to make room for.
 
         Returns:
             The graphs, with nothing removed or rejected.
@@ -103,7 +106,8 @@ class GraphPair:
         graphs = left, right
         attributes = literals.attribute_triples if literals else (None, None)
         left_adjacency, right_adjacency = map_parallel(
-            lambda side: build_adjacency(graphs[side], config, attributes[side]), 2
+            lambda side: build_adjacency(graphs[side], config, attributes[side], capacities[side]),
+            2,
         )
         return GraphPair(left_adjacency, right_adjacency, anchors, config, literals=literals)
 
@@ -113,14 +117,9 @@ class GraphPair:
         return self.left.entity_count, self.right.entity_count
 
     @property
-    def relation_counts(self) -> tuple[int, int]:
-        """Number of left and right relations, without attributes."""
-        left, right = len(self.left.relation_idf) // 2, len(self.right.relation_idf) // 2
-        if self.literals is None:
-            return left, right
-        left_values, right_values = self.literals.attribute_triples
-        # Attributes are numbered after the relations and have an idf as well.
-        return left - len(left_values.attributes), right - len(right_values.attributes)
+    def attribute_offsets(self) -> tuple[int, int]:
+        """The numbers of the first left and right attribute among the relations."""
+        return self.left.attribute_offset, self.right.attribute_offset
 
     @cached_property
     def unlinked(self) -> tuple[BoolArray, BoolArray]:

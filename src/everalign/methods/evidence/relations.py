@@ -318,13 +318,13 @@ def find_cooccurrence(start: OffsetArray, others: IntArray, relation: int, other
 
 
 def list_relation_matches(
-    inclusion: Inclusion, relation_counts: tuple[int, int]
+    inclusion: Inclusion, attribute_offsets: tuple[int, int]
 ) -> list[RelationMatch]:
     """List the pairs of relations and of attributes that co-occur, best inclusion first.
 
     Args:
         inclusion: Inclusion of left in right relations.
-        relation_counts: Number of left and right relations; attributes come after them.
+        attribute_offsets: The numbers of the first left and right attribute.
 
     Returns:
         The pairs, each left relation read forwards.
@@ -338,7 +338,7 @@ def list_relation_matches(
     )
     rows = zip(relation.tolist(), inclusion.other.tolist(), values, strict=True)
     found = [
-        _describe_match(left, right, numbers, relation_counts)
+        _describe_match(left, right, numbers, attribute_offsets)
         for left, right, numbers in rows
         if not left & 1
     ]
@@ -349,10 +349,10 @@ def list_relation_matches(
 
 
 def _describe_match(
-    left: int, right: int, values: tuple[float, float, float], relation_counts: tuple[int, int]
+    left: int, right: int, values: tuple[float, float, float], attribute_offsets: tuple[int, int]
 ) -> RelationMatch:
     left_id, right_id = left >> 1, right >> 1
-    if left_id < relation_counts[0]:
+    if left_id < attribute_offsets[0]:
         return RelationMatch(left_id, right_id, bool(right & 1), *values)
-    attribute_ids = left_id - relation_counts[0], right_id - relation_counts[1]
+    attribute_ids = left_id - attribute_offsets[0], right_id - attribute_offsets[1]
     return RelationMatch(*attribute_ids, False, *values, attributes=True)

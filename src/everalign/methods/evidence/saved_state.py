@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import NO_TRIPLES, IntArray
-from everalign.graph.growing import GrowingColumns, Offsets, ReservedArray
+from everalign.graph.growing import GrowingColumns, Offsets
+from everalign.literals import LiteralMatches, merge_matches
+from everalign.literals.index import LiteralIndex, NewLiterals
 from everalign.matching import NO_PAIRS
 from everalign.methods.base import StateArrays
 from everalign.methods.evidence.adjacency_updates import (
@@ -51,12 +53,11 @@ from everalign.methods.evidence.updates import (
 SIDES = ("left", "right")
 PAIR_LISTS = ("anchors", "rejected")
 ENTITY_LISTS = ("excluded_left", "excluded_right")
+LITERAL_PREFIX = "literals."
 PAIR_BITS = 32  # of an id, in a pair as one number
 
-SavedArrays = dict[str, NDArray[Any] | ReservedArray]
 
-
-def save_state(state: IncrementalState) -> SavedArrays:
+def save_state(state: IncrementalState) -> dict[str, NDArray[Any]]:
     """Return the whole alignment as arrays.
 
     Args:
@@ -65,7 +66,7 @@ def save_state(state: IncrementalState) -> SavedArrays:
     Returns:
         Arrays by name, some of them with free space.
     """
-    arrays: SavedArrays = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for side, graph in zip(SIDES, state.adjacency, strict=True):
         arrays |= graph.edges.save(f"{side}_edge")
         arrays |= {f"{side}_node_{name}": values for name, values in graph.nodes.items()}
@@ -80,6 +81,9 @@ def save_state(state: IncrementalState) -> SavedArrays:
         arrays |= columns.save(prefix)
         arrays |= {f"{prefix}_start": index.start, f"{prefix}_stop": index.stop}
     arrays |= {f"relation_{name}": values for name, values in state.sums._asdict().items()}
+    if state.literals is not None:
+        for name, array in state.literals.to_arrays().items():
+            arrays[LITERAL_PREFIX + name] = array
     return arrays | {name: _get_list(state, name) for name in (*PAIR_LISTS, *ENTITY_LISTS)}
 
 
@@ -110,6 +114,7 @@ def load_state(arrays: StateArrays, config: EvidenceParameters) -> IncrementalSt
     row_columns = [
         name for name in (*ROW_COLUMNS, *LITERAL_ROW_COLUMNS) if f"candidate_{name}" in arrays
     ]
+    literals = _take_literal_arrays(arrays)
     return IncrementalState(
         config,
         (graphs[LEFT], graphs[RIGHT]),
@@ -125,6 +130,7 @@ def load_state(arrays: StateArrays, config: EvidenceParameters) -> IncrementalSt
         arrays["anchors"],
         arrays["rejected"],
         (arrays["excluded_left"], arrays["excluded_right"]),
+        LiteralIndex.from_arrays(literals) if literals else None,
     )
 
 
@@ -140,6 +146,8 @@ class SavedChanges:
         rows: Rows of (left, right): candidates that are new or have changed.
         columns: What is known of them, by name.
         dropped: Rows of (left, right) that are no longer candidates.
+        literal_matches: Matches of new literals.
+        literal_arrays: Arrays of the index of literals that have changed, by name.
     """
 
     facts: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]
@@ -148,6 +156,8 @@ class SavedChanges:
     rows: Offsets
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     dropped: Offsets = field(default_factory=lambda: NO_PAIRS.astype(np.int64))
+    literal_matches: LiteralMatches = field(default_factory=LiteralMatches.empty)
+    literal_arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @staticmethod
     def from_update(
@@ -155,6 +165,7 @@ class SavedChanges:
         change: AlignmentChange,
         before: Mapping[str, IntArray],
         rows: RowChanges,
+        literal_matches: LiteralMatches,
     ) -> SavedChanges:
         """Collect what an update has changed.
 
@@ -163,6 +174,7 @@ class SavedChanges:
             change: What the update brought.
             before: The lists of trusted links and decisions before it, by name.
             rows: The candidates that have changed.
+            literal_matches: The matches of new literals.
 
         Returns:
             The changes.
@@ -181,6 +193,8 @@ class SavedChanges:
                 for name in list_saved_columns(state)
             },
             rows.dropped,
+            literal_matches,
+            _list_literal_arrays(state.literals, added=True),
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -198,6 +212,9 @@ class SavedChanges:
             arrays |= {f"added_{side}_facts": added, f"removed_{side}_facts": removed}
         for name, (more, less) in self.lists.items():
             arrays |= {f"added_{name}": more, f"removed_{name}": less}
+        for name, values in self.literal_matches._asdict().items():
+            arrays[f"literal_match_{name}"] = values
+        arrays |= {f"{LITERAL_PREFIX}{name}": array for name, array in self.literal_arrays.items()}
         return arrays | {f"changed_{name}": values for name, values in self.columns.items()}
 
     @staticmethod
@@ -225,6 +242,8 @@ class SavedChanges:
             arrays["changed_rows"].astype(np.int64),
             {name: arrays[f"changed_{name}"] for name in columns if f"changed_{name}" in arrays},
             arrays["dropped_rows"].astype(np.int64),
+            LiteralMatches(*(arrays[f"literal_match_{name}"] for name in LiteralMatches._fields)),
+            _take_literal_arrays(arrays),
         )
 
     def followed_by(self, later: SavedChanges) -> SavedChanges:
@@ -254,6 +273,8 @@ class SavedChanges:
                 for name, values in self.columns.items()
             },
             np.unique(np.concatenate([self.dropped[still_dropped], later.dropped]), axis=0),
+            merge_matches([self.literal_matches, later.literal_matches]),
+            later.literal_arrays or self.literal_arrays,
         )
 
 
@@ -291,8 +312,15 @@ def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> LinkC
         _unnumber(lists["anchors"]),
         _unnumber(lists["rejected"]),
         (lists["excluded_left"].astype(np.int32), lists["excluded_right"].astype(np.int32)),
+        # Known to the index already, which is replaced as it was.
+        (NewLiterals.none(), NewLiterals.none()),
     )
     doubtful = update_graphs(state, change)
+    if len(changes.literal_matches.left):
+        state.add_literal_matches(changes.literal_matches)
+    if state.literals is not None and changes.literal_arrays:
+        kept = _list_literal_arrays(state.literals, added=False)
+        state.literals = LiteralIndex.from_arrays({**kept, **changes.literal_arrays})
     state.update_searchable(doubtful)
     _replace_rows(state, changes)
     state.refresh_matches(
@@ -305,6 +333,22 @@ def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> LinkC
         np.unique(changes.rows[:, LEFT]), np.unique(changes.rows[:, RIGHT])
     )
     return select_changed(state, RowChanges(pairs, changes.dropped))
+
+
+def _list_literal_arrays(literals: LiteralIndex | None, *, added: bool) -> dict[str, NDArray[Any]]:
+    """The arrays of the index that additions change, or those that stay as they are."""
+    if literals is None:
+        return {}
+    arrays = literals.to_arrays()
+    return {name: array for name, array in arrays.items() if literals.is_added(name) == added}
+
+
+def _take_literal_arrays(arrays: StateArrays) -> dict[str, NDArray[Any]]:
+    return {
+        name.removeprefix(LITERAL_PREFIX): arrays[name]
+        for name in arrays
+        if name.startswith(LITERAL_PREFIX)
+    }
 
 
 def _replace_rows(state: IncrementalState, changes: SavedChanges) -> None:

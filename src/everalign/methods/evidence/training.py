@@ -35,12 +35,12 @@ from everalign.methods.evidence.features import (
     replace_translations,
     train_translations,
 )
-from everalign.methods.evidence.incremental import (
+from everalign.methods.evidence.propagation import GraphPair, propagate
+from everalign.methods.evidence.rounds import (
     AffectedEntities,
     find_affected_neighbours,
     refresh_comparisons,
 )
-from everalign.methods.evidence.propagation import GraphPair, propagate
 
 
 @dataclass(frozen=True)

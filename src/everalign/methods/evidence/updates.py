@@ -9,27 +9,29 @@ threshold and the shares of entities that have a counterpart stay as the last tr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everalign._progress import Progress
-from everalign.graph import IntArray
+from everalign.graph import AttributeTriples, Graph, IntArray, select_new_rows
 from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
-from everalign.methods.evidence.adjacency import BoolArray, FloatArray
+from everalign.literals import LiteralMatches
+from everalign.literals.index import NewLiterals
+from everalign.methods.base import GraphChange
+from everalign.methods.evidence.adjacency import FloatArray
+from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.assignment import refresh_selection
-from everalign.methods.evidence.candidate_store import (
-    LITERAL_ROW_COLUMNS,
-    ROW_COLUMNS,
-    Pairs,
-    SideIndex,
-    mark_members,
-)
-from everalign.methods.evidence.candidates import CandidateTable
+from everalign.methods.evidence.candidate_store import Pairs, SideIndex, mark_members
+from everalign.methods.evidence.candidates import CandidateTable, select_one_to_one
 from everalign.methods.evidence.classifier import TrainedModels
-from everalign.methods.evidence.dangling import combine_confidence, estimate_new_share
-from everalign.methods.evidence.features import FeatureInputs, count_edges
+from everalign.methods.evidence.dangling import (
+    LinkConfidence,
+    combine_confidence,
+    compute_link_confidence,
+    estimate_new_share,
+)
 from everalign.methods.evidence.grounding import NO_LEVEL
 from everalign.methods.evidence.incremental_state import (
     LEFT,
@@ -39,14 +41,9 @@ from everalign.methods.evidence.incremental_state import (
     IncrementalState,
     PriorShares,
 )
-from everalign.methods.evidence.neighbourhood import (
-    JOINT_FREQUENCY,
-    NEIGHBOUR_COLUMNS,
-    SUPPORT,
-    compare_neighbourhoods,
-)
-from everalign.methods.evidence.propagation import search_candidates
-from everalign.methods.evidence.relations import Matches, RelationInclusions
+from everalign.methods.evidence.propagation import GraphPair, Vectors
+from everalign.methods.evidence.relations import RelationInclusions
+from everalign.methods.evidence.rescoring import Rescoring
 
 NO_IDS = np.empty(0, dtype=np.int64)
 PAIR_WIDTH = 1 << 31  # more than any id: a pair as one number
@@ -61,20 +58,26 @@ class AlignmentChange:
         anchors: All trusted links, as rows of (left, right).
         rejected: All rejected pairs.
         excluded: All left and right entities that have no counterpart by decision.
+        literals: Left and right literals of added facts.
     """
 
     facts: tuple[FactChange, FactChange]
     anchors: IntArray
     rejected: IntArray
     excluded: tuple[IntArray, IntArray]
+    literals: tuple[NewLiterals, NewLiterals]
 
 
-class ScoredRows(NamedTuple):
-    """Candidates after a round, with their match probabilities before and after it."""
+class ChangedEntities(NamedTuple):
+    """The left and right entities that a change concerns.
 
-    pairs: Pairs
-    before: FloatArray
-    after: FloatArray
+    Attributes:
+        affected: Those that have to be compared again.
+        renamed: Those whose literals have changed.
+    """
+
+    affected: EntityIds
+    renamed: EntityIds
 
 
 def update_graphs(state: IncrementalState, change: AlignmentChange) -> EntityIds:
@@ -106,7 +109,9 @@ def update_graphs(state: IncrementalState, change: AlignmentChange) -> EntityIds
     return left, right
 
 
-def apply_change(state: IncrementalState, change: AlignmentChange) -> EntityIds:
+def apply_change(
+    state: IncrementalState, change: AlignmentChange
+) -> tuple[ChangedEntities, LiteralMatches]:
     """Bring everything in line with a change, before anything is scored.
 
     Args:
@@ -114,11 +119,12 @@ def apply_change(state: IncrementalState, change: AlignmentChange) -> EntityIds:
         change: What the update brings.
 
     Returns:
-        Left and right entities that have to be compared again.
+        The entities that it concerns, and the matches of new literals.
     """
     relinked = _list_changed_pairs(state.anchors, change.anchors)
     rejected = _list_new_pairs(state.rejected, change.rejected)
     doubtful = update_graphs(state, change)
+    literal_matches = _add_literals(state, change)
     lost = state.update_searchable(doubtful)
     is_candidate = state.candidates.find_rows(rejected[:, LEFT], rejected[:, RIGHT]) >= 0
     lost_matches = state.drop_candidates(lost, rejected)
@@ -134,39 +140,61 @@ def apply_change(state: IncrementalState, change: AlignmentChange) -> EntityIds:
         neighbours = state.find_neighbours(side, centres)
         parts = doubtful[side], neighbours, rejected[is_candidate, side]
         affected.append(np.unique(np.concatenate(parts)))
-    return affected[LEFT], affected[RIGHT]
+    renamed = [_list_renamed(state, change, side) for side in (LEFT, RIGHT)]
+    changed = ChangedEntities((affected[LEFT], affected[RIGHT]), (renamed[LEFT], renamed[RIGHT]))
+    return changed, literal_matches
+
+
+def _add_literals(state: IncrementalState, change: AlignmentChange) -> LiteralMatches:
+    """Match new literals; returns their matches."""
+    if state.literals is None or not any(len(new.ids) for new in change.literals):
+        return LiteralMatches.empty()
+    added = state.literals.add_literals(*change.literals)
+    state.literals = added.index
+    state.add_literal_matches(added.matches)
+    return added.matches
+
+
+def _list_renamed(state: IncrementalState, change: AlignmentChange, side: int) -> Offsets:
+    """The entities whose literals change."""
+    rows = np.concatenate([change.facts[side].added, change.facts[side].removed])
+    is_literal = rows[:, 2] >= state.adjacency[side].literal_offset
+    return np.unique(rows[is_literal, 0]).astype(np.int64)
 
 
 def spread_change(
     state: IncrementalState,
     models: TrainedModels,
-    affected: EntityIds,
+    changed: ChangedEntities,
     progress: Progress,
+    vectors: Vectors | None = None,
 ) -> None:
     """Score affected entities again, and those that are affected by the result.
 
     Args:
         state: The alignment; changed.
         models: The trained models.
-        affected: Left and right entities to begin with.
+        changed: The entities to begin with.
         progress: Called after each round.
+        vectors: Unit vectors of the entities, if there are any.
     """
     config, inclusions = state.config, state.inclusions
+    rescoring = Rescoring(state, models, inclusions, changed.renamed, vectors)
     # Before the rounds: matches that rest on each other alone would keep each other alive.
-    affected = _include_ungrounded(state, inclusions, affected)
+    entities = _include_ungrounded(state, inclusions, changed.affected)
     rounds = config.spreading_rounds
     moved: list[Offsets] = [NO_IDS]
     for number in range(rounds + config.retraction_rounds):
         progress("spreading", min(number, rounds), rounds)
-        if not any(map(len, affected)):
+        if not any(map(len, entities)):
             break
-        scored = _score_again(state, models, inclusions, affected)
+        scored = rescoring.score_again(entities)
         change = scored.after - scored.before
         moved.append(scored.pairs.left[change != 0])
         # After these rounds only falling ones go on: nothing may outlive what it rested on.
         size = np.abs(change) if number + 1 < rounds else -change
         spreading = size >= config.min_probability_change
-        affected = (
+        entities = (
             state.find_neighbours(LEFT, scored.pairs.left[spreading]),
             state.find_neighbours(RIGHT, scored.pairs.right[spreading]),
         )
@@ -174,6 +202,29 @@ def spread_change(
     centres = np.unique(np.concatenate(moved))
     state.drop_ungrounded(inclusions, np.union1d(centres, state.find_neighbours(LEFT, centres)))
     state.settle_sums()
+
+
+def settle_training(
+    state: IncrementalState, models: TrainedModels, progress: Progress, vectors: Vectors | None
+) -> None:
+    """Drop the matches of a training that rest on one another alone, and what rested on them.
+
+    Without it, the first update that comes near them would have to.
+
+    Args:
+        state: The alignment after a training; changed.
+        models: The trained models.
+        progress: Called after each round.
+        vectors: Unit vectors of the entities, if there are any.
+    """
+    pairs = state.candidates.list_all()
+    ungrounded = (state.candidates.column("level")[pairs.row] == NO_LEVEL) & (
+        state.candidates.column("probability")[pairs.row] >= state.config.min_match_probability
+    )
+    nothing = NO_IDS, NO_IDS
+    affected = np.unique(pairs.left[ungrounded]), NO_IDS
+    spread_change(state, models, ChangedEntities(affected, nothing), progress, vectors)
+    state.candidates.history.collect()
 
 
 def _include_ungrounded(
@@ -195,138 +246,63 @@ def _include_ungrounded(
     return left, right
 
 
-def _score_again(
+def conclude_training(
     state: IncrementalState,
-    models: TrainedModels,
-    inclusions: RelationInclusions,
-    affected: EntityIds,
-) -> ScoredRows:
-    """Search, compare and score the candidates of affected entities."""
+    models: TrainedModels | None,
+    entity_counts: NDArray[np.int64],
+    graphs: GraphPair,
+) -> LinkConfidence:
+    """Compute the confidence of all candidates, and select one-to-one.
+
+    Args:
+        state: The alignment after a training; changed.
+        models: The trained models; None if match probabilities come from propagation alone.
+        entity_counts: Numbers of left and right entities at each training so far.
+        graphs: The graphs of the training.
+
+    Returns:
+        Confidence, threshold and shares.
+    """
     store = state.candidates
-    found = _search_both_sides(state, inclusions, affected)
-    width = len(store.by_right.start)
-    owners = np.unique(
-        np.concatenate([affected[LEFT], store.find_lefts(affected[RIGHT]), found // width])
-    )
-    old = store.list_pairs(owners)
-    probability = store.column("probability")[old.row]
-    # The search keeps few candidates for each entity. One that is probable must not be lost
-    # because others have gained support: the classifier decides between them.
-    is_hit = mark_members(affected[LEFT], old.left) | mark_members(affected[RIGHT], old.right)
-    keep = ~is_hit | (probability >= state.config.forget_probability)
-    old_keys = old.left * width + old.right
-    keys = np.union1d(old_keys[keep], found)
-    left, right = np.divmod(keys, width)
-    place = np.searchsorted(old_keys, keys)
-    is_old = mark_members(old_keys, keys)
-    fresh = np.flatnonzero(
-        mark_members(affected[LEFT], left) | mark_members(affected[RIGHT], right) | ~is_old
-    )
-    columns = _take_columns(state, old.row, place, is_old)
-    comparison = compare_neighbourhoods(
-        state.graphs,
-        state.matches.view,
-        inclusions,
-        left[fresh].astype(np.int32),
-        right[fresh].astype(np.int32),
-    )
-    columns["support"][fresh] = comparison[LEFT][:, SUPPORT]
-    columns["joint_frequency_left"][fresh] = comparison[LEFT][:, JOINT_FREQUENCY]
-    columns["joint_frequency_right"][fresh] = comparison[RIGHT][:, JOINT_FREQUENCY]
-    new = store.replace_blocks(old, owners, left, right, columns)
-    features = _compute_features(state, left[fresh], right[fresh], comparison)
-    before = columns["probability"]
-    after = before.copy()
-    after[fresh] = models.classifier.predict(features)
-    # Without any evidence: the classifier has never been trained on such pairs.
-    after[fresh[comparison[LEFT][:, SUPPORT] <= 0]] = 0
-    store.column("probability")[new.row] = after
-    store.column("dangling")[new.row[fresh]] = models.dangling_classifier.predict(features)
-    is_match = np.maximum(before, after) >= state.config.min_match_probability
-    begins = (before < state.config.min_match_probability) & is_match
-    store.column("level")[new.row[begins]] = NO_LEVEL
-    changed = is_match & (before != after)
-    state.refresh_matches(left[changed], right[changed])
-    return ScoredRows(new, before, after)
-
-
-def _search_both_sides(
-    state: IncrementalState, inclusions: RelationInclusions, affected: EntityIds
-) -> Offsets:
-    """Search the candidates of affected entities; returns pairs as numbers, ascending."""
-    graphs, matches, config = state.graphs, state.matches.view, state.config
-    width = len(state.candidates.by_right.start)
-    wanted = [
-        ids[state.searchable[side][ids]].astype(np.int32) for side, ids in enumerate(affected)
-    ]
-    limits = config.max_candidates, config.min_evidence_weight
-    rejected = [_index_rejected(state, side) for side in (LEFT, RIGHT)]
-    left, right, _ = search_candidates(
-        graphs.left, graphs.right, matches.left, inclusions.left, wanted[LEFT],
-        state.searchable[RIGHT], rejected[LEFT], *limits,
-    )  # fmt: skip
-    right2, left2, _ = search_candidates(
-        graphs.right, graphs.left, matches.right, inclusions.right, wanted[RIGHT],
-        state.searchable[LEFT], rejected[RIGHT], *limits,
-    )  # fmt: skip
-    keys = np.concatenate([left, left2]).astype(np.int64) * width
-    return np.unique(keys + np.concatenate([right, right2]))
-
-
-def _index_rejected(state: IncrementalState, side: int) -> Matches:
-    """The rejected counterparts of the nodes of one side."""
-    pairs = state.rejected[np.argsort(state.rejected[:, side], kind="stable")]
-    # Zeros that nobody looks at cost nothing.
-    start, stop = (np.zeros(len(state.searchable[side]), dtype=np.int64) for _ in range(2))
-    ids, first, count = np.unique(pairs[:, side], return_index=True, return_counts=True)
-    start[ids], stop[ids] = first, first + count
-    counterpart = np.ascontiguousarray(pairs[:, 1 - side], dtype=np.int32)
-    return Matches(start, stop, counterpart, np.ones(len(pairs), dtype=np.float32))
-
-
-def _take_columns(
-    state: IncrementalState, rows: Offsets, place: Offsets, is_old: BoolArray
-) -> dict[str, NDArray[Any]]:
-    """What is known of old candidates, in the order of the new ones."""
-    store = state.candidates
-    columns = {}
-    for name, dtype in {**ROW_COLUMNS, **LITERAL_ROW_COLUMNS}.items():
-        if name in store.rows.names():
-            columns[name] = np.zeros(len(is_old), dtype=dtype)
-            columns[name][is_old] = store.column(name)[rows[place[is_old]]]
-    columns["level"][~is_old] = NO_LEVEL
-    return columns
-
-
-def _compute_features(
-    state: IncrementalState,
-    left: Offsets,
-    right: Offsets,
-    comparison: tuple[FloatArray, FloatArray],
-) -> FloatArray:
-    """Compute the features of candidates from all candidates that share an entity with them."""
-    store = state.candidates
-    pairs = store.list_touching(np.unique(left), np.unique(right))
-    width = len(store.by_right.start)
-    chosen = np.searchsorted(pairs.left * width + pairs.right, left * width + right)
-    # Numbered anew in the same order, so that ties break alike.
-    left_ids, local_left = np.unique(pairs.left, return_inverse=True)
-    right_ids, local_right = np.unique(pairs.right, return_inverse=True)
-    sides = []
-    for side, name in ((LEFT, "joint_frequency_left"), (RIGHT, "joint_frequency_right")):
-        rows = np.zeros((len(pairs.row), len(NEIGHBOUR_COLUMNS)), dtype=np.float32)
-        rows[:, SUPPORT] = store.column("support")[pairs.row]
-        rows[:, JOINT_FREQUENCY] = store.column(name)[pairs.row]
-        rows[chosen] = comparison[side]
-        sides.append(rows)
-    graphs = state.graphs
-    inputs = FeatureInputs(
-        CandidateTable.from_pairs(local_left, local_right, (len(left_ids), len(right_ids))),
-        (sides[LEFT], sides[RIGHT]),
+    pairs = store.list_all()
+    table = CandidateTable.from_pairs(pairs.left, pairs.right, graphs.sizes)
+    result = compute_link_confidence(
+        graphs,
+        table,
         store.column("probability")[pairs.row],
-        (count_edges(graphs.left, pairs.left), count_edges(graphs.right, pairs.right)),
+        store.column("dangling")[pairs.row],
+        entity_counts,
+        models,
     )
-    return inputs.compute_features(chosen)
+    store.column("confidence")[pairs.row] = result.confidence
+    store.column("selected")[pairs.row[select_one_to_one(table, result.confidence)]] = True
+    return result
+
+
+def compare_facts(
+    adjacency: GrowingAdjacency, graph: Graph, attributes: AttributeTriples
+) -> GraphChange:
+    """Find out what a graph has gained and lost by comparing all its facts.
+
+    Args:
+        adjacency: The graph before.
+        graph: The graph now.
+        attributes: Its literals now.
+
+    Returns:
+        The difference.
+    """
+    before = adjacency.list_facts()
+    is_literal = before[:, 2] >= adjacency.literal_offset
+    literals_before = before[is_literal] - adjacency.number_literals(np.zeros((1, 3), np.int32))
+    added_literals = select_new_rows(literals_before, attributes.triples)
+    return GraphChange(
+        select_new_rows(before[~is_literal], graph.triples),
+        select_new_rows(graph.triples, before[~is_literal]),
+        added_literals,
+        select_new_rows(attributes.triples, literals_before),
+        {literal: attributes.literals[literal] for literal in added_literals[:, 2].tolist()},
+    )
 
 
 class RowChanges(NamedTuple):
