@@ -1,4 +1,4 @@
-"""The rounds of a training: only entities that see other matches than before are compared again."""
+"""The rounds of a training: only entities that see other matches than before are compared."""
 
 from __future__ import annotations
 
