@@ -33,7 +33,6 @@ from everalign.methods.evidence.neighbourhood import (
 )
 from everalign.methods.evidence.propagation import (
     GraphPair,
-    compute_evidence_weight,
     find_candidates,
     select_matches,
 )
@@ -44,6 +43,7 @@ from everalign.methods.evidence.relations import (
     align_relations,
     find_inclusion,
 )
+from everalign.methods.evidence.support import compute_evidence_weight
 
 Pairs = tuple[IntArray, IntArray]
 

@@ -27,21 +27,23 @@ from everalign.methods.evidence.hashing import (
     find_slot,
     number_distinct,
 )
-from everalign.methods.evidence.propagation import GraphPair, compute_evidence_weight
+from everalign.methods.evidence.propagation import GraphPair
 from everalign.methods.evidence.relations import (
     UNSEEN,
     Inclusion,
     Matches,
     MatchIndex,
     RelationInclusions,
-    find_cooccurrence,
     find_inclusion,
+    sort_by_relation,
+    spread_entries,
 )
 from everalign.methods.evidence.shared_facts import (
     FactLimits,
     count_having_all,
     insert_fact,
 )
+from everalign.methods.evidence.support import compute_evidence_weight
 
 # Pairs of one parallel task; comparing literals is cheaper than comparing neighbours.
 NEIGHBOUR_CHUNK_SIZE = 4096
@@ -109,7 +111,7 @@ def compare_neighbourhoods(
     def compare_chunk(first: int, end: int) -> None:
         rows = slice(first, end)
         _compare_pairs(
-            sides, edges, matches.left, relations.left, limits,
+            sides, edges, matches.left, relations.right, limits,
             left_numbers[rows], right_numbers[rows], from_left[rows], from_right[rows],
         )  # fmt: skip
 
@@ -216,12 +218,12 @@ def _list_lookups(
     """List what to look up: the candidates of x have relations in common, each counts once.
 
     Returns the `entry` of _Inclusions; rows of (first group of x, end of its groups, relation of
-    x'); and the number of entries.
+    x', first entry); and the number of entries.
     """
     left_start, right_start = left.group_start, right.group_start
     right_relation = right.group_relation
     entry = np.empty(_count_values(right_start, right_ids), dtype=np.int64)
-    lookups = np.empty((entry.size, 3), dtype=np.int64)
+    lookups = np.empty((entry.size, 4), dtype=np.int64)
     lookup_count, count, place2, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], _find_run(left_ids, first)
@@ -236,7 +238,7 @@ def _list_lookups(
                     keys[slot], entry_of_slot[slot] = d2, count
                     lookups[lookup_count, 0] = left_start[x]
                     lookups[lookup_count, 1] = left_start[x + 1]
-                    lookups[lookup_count, 2] = d2
+                    lookups[lookup_count, 2], lookups[lookup_count, 3] = d2, count
                     lookup_count += 1
                     count += left_start[x + 1] - left_start[x]
                 entry[place2] = entry_of_slot[slot]
@@ -253,18 +255,23 @@ def _look_up_inclusions(
     forward: FloatArray,
     backward: FloatArray,
 ) -> None:
+    """Look up P(d ⊆ d') and P(d' ⊆ d); `inclusion` is that of right in left relations."""
     start, other = inclusion.start, inclusion.other
-    seen_forward, unseen_forward = inclusion.forward, inclusion.unseen_forward
-    seen_backward, unseen_backward = inclusion.backward, inclusion.unseen_backward
-    place = 0
-    for n in range(lookups.shape[0]):
-        d2 = lookups[n, 2]
+    # Seen from the right, forward and backward change places.
+    seen_forward, unseen_forward = inclusion.backward, inclusion.unseen_backward
+    seen_backward, unseen_backward = inclusion.forward, inclusion.unseen_forward
+    entries = np.full(unseen_forward.size, UNSEEN, dtype=np.int32)
+    last = UNSEEN
+    for n in sort_by_relation(lookups[:, 2], unseen_backward.size):
+        d2, place = lookups[n, 2], lookups[n, 3]
+        if d2 != last:
+            spread_entries(start, other, last, d2, entries)
+            last = d2
         for group in range(lookups[n, 0], lookups[n, 1]):
             d = group_relation[group]
-            entry = find_cooccurrence(start, other, d, d2)
-            seen = entry != UNSEEN
-            forward[place] = seen_forward[entry] if seen else unseen_forward[d]
-            backward[place] = seen_backward[entry] if seen else unseen_backward[d2]
+            seen = entries[d] != UNSEEN
+            forward[place] = seen_forward[entries[d]] if seen else unseen_forward[d]
+            backward[place] = seen_backward[entries[d]] if seen else unseen_backward[d2]
             place += 1
 
 
