@@ -292,6 +292,7 @@ class _Counterparts(NamedTuple):
 @jit_cached()
 def _index_counterparts(left: ComparableEdges, matches: Matches, x: int) -> _Counterparts:
     neighbour, start, stop = left.neighbour, matches.start, matches.stop
+    counterpart, match_probability = matches.counterpart, matches.probability
     count = 0
     for edge in range(left.start[x], left.start[x + 1]):
         count += stop[neighbour[edge]] - start[neighbour[edge]]
@@ -303,10 +304,10 @@ def _index_counterparts(left: ComparableEdges, matches: Matches, x: int) -> _Cou
     entry = 0
     for edge in range(left.start[x], left.start[x + 1]):
         for m in range(start[neighbour[edge]], stop[neighbour[edge]]):
-            slot = find_slot(keys, matches.counterpart[m])
-            keys[slot] = matches.counterpart[m]
+            slot = find_slot(keys, counterpart[m])
+            keys[slot] = counterpart[m]
             previous_entry[entry], last_entry[slot] = last_entry[slot], entry
-            edges[entry], probability[entry] = edge, matches.probability[m]
+            edges[entry], probability[entry] = edge, match_probability[m]
             entry += 1
     return _Counterparts(keys, last_entry, previous_entry, edges, probability)
 
@@ -328,15 +329,18 @@ def _sum_support(
     neighbour with a neighbour of x', and the same for x'; 0 where there is no match.
     """
     left_start, right_start, right_neighbour = left.start, right.start, right.neighbour
-    group_start = right.group_start
+    left_group, right_group, group_start = left.group, right.group, right.group_start
+    left_inverse, right_inverse = left.inverse_functionality, right.inverse_functionality
+    first_inclusion, forward, backward = found.entry, found.forward, found.backward
     left_shared = np.zeros(_count_values(left_start, left_ids), dtype=np.float32)
     right_shared = np.zeros(_count_values(right_start, right_ids), dtype=np.float32)
     piece_entry, piece_edge = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     place, place2, group_place, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], _find_run(left_ids, first)
-        counterparts = _index_counterparts(left, matches, x)
-        keys, last_entry, previous_entry, entry_edge, probability = counterparts
+        keys, last_entry, previous_entry, entry_edge, probability = _index_counterparts(
+            left, matches, x
+        )
         for row in range(first, end):
             x2, count = right_ids[row], 0
             for edge2 in range(right_start[x2], right_start[x2 + 1]):
@@ -354,43 +358,23 @@ def _sum_support(
                 place2 += 1
             # In the order of the edges of x: a sum of floats depends on its order.
             _sort_pieces(piece_entry, piece_edge, count)
-            support, best_weight = _weigh_pieces(
-                left, right, found, counterparts, piece_entry[:count], piece_edge, group_place
-            )
+            support, best_weight = 0.0, 0.0
+            for piece in range(count):
+                entry, edge2 = piece_entry[piece], piece_edge[piece]
+                edge = entry_edge[entry]
+                at = first_inclusion[group_place + right_group[edge2]] + left_group[edge]
+                weight = compute_evidence_weight(
+                    probability[entry], forward[at], backward[at],
+                    left_inverse[edge], right_inverse[edge2],
+                )  # fmt: skip
+                support += weight
+                best_weight = max(best_weight, weight)
             from_left[row, SUPPORT], from_left[row, BEST_WEIGHT] = support, best_weight
             from_right[row, SUPPORT], from_right[row, BEST_WEIGHT] = support, best_weight
             place += left_start[x + 1] - left_start[x]
             group_place += group_start[x2 + 1] - group_start[x2]
         first = end
     return left_shared, right_shared
-
-
-@jit_cached(inline="always")
-def _weigh_pieces(
-    left: ComparableEdges,
-    right: ComparableEdges,
-    found: _Inclusions,
-    counterparts: _Counterparts,
-    piece_entry: IntArray,
-    piece_edge: IntArray,
-    group_place: int,
-) -> tuple[float, float]:
-    """Sum the weights of the pieces of a pair, and find the greatest."""
-    support, best_weight = 0.0, 0.0
-    for piece in range(piece_entry.size):
-        entry, edge2 = piece_entry[piece], piece_edge[piece]
-        edge = counterparts.edge[entry]
-        inclusion = found.entry[group_place + right.group[edge2]] + left.group[edge]
-        weight = compute_evidence_weight(
-            counterparts.probability[entry],
-            found.forward[inclusion],
-            found.backward[inclusion],
-            left.inverse_functionality[edge],
-            right.inverse_functionality[edge2],
-        )
-        support += weight
-        best_weight = max(best_weight, weight)
-    return support, best_weight
 
 
 @jit_cached()

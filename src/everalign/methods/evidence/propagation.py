@@ -33,9 +33,15 @@ from everalign.methods.evidence.relations import (
     align_relations,
     index_matches,
 )
-from everalign.methods.evidence.support import Support, search_candidates
+from everalign.methods.evidence.support import (
+    Support,
+    search_both_sides,
+    search_candidates,
+)
 
 NO_MATCH = -1
+# Share of the unlinked entities of either side from which on one pass searches for both sides.
+MIN_BOTH_SIDES_SHARE = 0.5
 
 Vectors = tuple[FloatArray, FloatArray]
 
@@ -232,19 +238,26 @@ def _search_both_sides(
     right_wanted: BoolArray,
     max_candidates: int,
 ) -> tuple[Support, Support]:
-    left_ids, right_ids = (
-        np.flatnonzero(wanted).astype(np.int32) for wanted in (left_wanted, right_wanted)
-    )
     left, right, min_weight = graphs.left, graphs.right, graphs.config.min_evidence_weight
+    wanted, rejected = (left_wanted, right_wanted), graphs.rejected_index
+    if all(
+        np.count_nonzero(side) >= MIN_BOTH_SIDES_SHARE * np.count_nonzero(unlinked)
+        for side, unlinked in zip(wanted, graphs.unlinked, strict=True)
+    ):
+        return search_both_sides(
+            left, right, matches.left, relations.left, wanted, graphs.searchable, rejected.left,
+            max_candidates, min_weight,
+        )  # fmt: skip
+    left_ids, right_ids = (np.flatnonzero(side).astype(np.int32) for side in wanted)
     left_mask, right_mask = graphs.searchable
     return (
         search_candidates(
-            left, right, matches.left, relations.left, left_ids, right_mask,
-            graphs.rejected_index.left, max_candidates, min_weight,
+            left, right, matches.left, relations.left, left_ids, right_mask, rejected.left,
+            max_candidates, min_weight,
         ),
         search_candidates(
-            right, left, matches.right, relations.right, right_ids, left_mask,
-            graphs.rejected_index.right, max_candidates, min_weight,
+            right, left, matches.right, relations.right, right_ids, left_mask, rejected.right,
+            max_candidates, min_weight,
         ),
     )  # fmt: skip
 

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks
+from everalign._parallel import map_chunks, thread_count
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
-from everalign.methods.evidence.hashing import EMPTY, count_slots, create_keys, find_slot
+from everalign.methods.evidence.hashing import EMPTY, Keys, count_slots, create_keys, find_slot
 from everalign.methods.evidence.relations import (
     UNSEEN,
     Inclusion,
@@ -127,6 +127,40 @@ class _Meetings(NamedTuple):
     weight: NDArray[np.float64]
 
 
+class _BestCounterparts(NamedTuple):
+    """The best counterparts so far of entities that are met, `max_candidates` rows for each.
+
+    Attributes:
+        ids: The counterparts; the rows of entity x are those from x · `max_candidates` on.
+        score: Discounted support, best first.
+        count: Number of counterparts of each entity.
+        least_score: The score that is to be exceeded: that of the last row if all rows are taken,
+            infinite for entities that nothing is searched for.
+    """
+
+    ids: IntArray
+    score: FloatArray
+    count: IntArray
+    least_score: FloatArray
+
+    @staticmethod
+    def create(wanted: BoolArray, max_candidates: int) -> _BestCounterparts:
+        """Create the empty rows of all entities."""
+        return _BestCounterparts(
+            np.empty(len(wanted) * max_candidates, dtype=np.int32),
+            np.empty(len(wanted) * max_candidates, dtype=np.float32),
+            np.zeros(len(wanted), dtype=np.int32),
+            np.where(wanted, np.float32(-1), np.float32(np.inf)),
+        )
+
+    def list_rows(self, max_candidates: int, degree_discount: FloatArray) -> Support:
+        """List entity, counterpart and support of all rows that are taken."""
+        taken = (np.arange(max_candidates) < self.count[:, None]).ravel()
+        entity = np.repeat(np.arange(len(self.count), dtype=np.int32), self.count)
+        ids = self.ids[taken]
+        return entity, ids, self.score[taken] / degree_discount[ids]
+
+
 def search_candidates(
     left: Adjacency,
     right: Adjacency,
@@ -156,15 +190,77 @@ def search_candidates(
     """
     facts = _list_facts(left, matches, wanted)
     meetings = _find_meetings(right, matches, inclusion, facts, min_weight)
+    all_wanted = np.ones(len(wanted), dtype=np.bool_)
+    nobody = _BestCounterparts.create(all_wanted[:0], max_candidates)
 
     def search_chunk(first: int, end: int) -> Support:
         return _gather_support(
-            right, facts.start[first : end + 1], facts.number, meetings, wanted[first:end],
-            searchable, rejected, max_candidates,
+            left, right, facts.start[first : end + 1], facts.number, meetings,
+            wanted[first:end], all_wanted[first:end], searchable, rejected, max_candidates, nobody,
         )  # fmt: skip
 
     # The empty chunk gives the arrays their types where nothing is wanted.
     chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(wanted), ENTITY_CHUNK_SIZE)]
+    return _concatenate(chunks)
+
+
+def search_both_sides(
+    left: Adjacency,
+    right: Adjacency,
+    matches: Matches,
+    inclusion: Inclusion,
+    wanted: tuple[BoolArray, BoolArray],
+    searchable: tuple[BoolArray, BoolArray],
+    rejected: Matches,
+    max_candidates: int,
+    min_weight: float,
+) -> tuple[Support, Support]:
+    """Search the best supported counterparts of entities of both sides, in one pass.
+
+    The support of a pair is the same from both sides. All searchable left entities are gone
+    through, and rows are kept for all right ones: this is worth it where most are wanted.
+
+    Args:
+        left: Left graph.
+        right: Right graph.
+        matches: Current matches of left nodes.
+        inclusion: Inclusion of left in right relations.
+        wanted: Which left and right entities to search counterparts for.
+        searchable: Which left and right nodes can be found.
+        rejected: Right entities that are not to be found for a left one, and the other way round.
+        max_candidates: Number of counterparts for each, by discounted support.
+        min_weight: Lighter pieces of evidence are left out.
+
+    Returns:
+        Entity, counterpart and support of each pair: those of wanted left entities, and those of
+        wanted right entities; in the order of entities, best first.
+    """
+    entities = np.flatnonzero(searchable[0]).astype(np.int32)
+    left_wanted = wanted[0][entities]
+    facts = _list_facts(left, matches, entities)
+    meetings = _find_meetings(right, matches, inclusion, facts, min_weight)
+
+    def search_chunk(first: int, end: int) -> tuple[Support, _BestCounterparts]:
+        best = _BestCounterparts.create(wanted[1], max_candidates)
+        found = _gather_support(
+            left, right, facts.start[first : end + 1], facts.number, meetings,
+            entities[first:end], left_wanted[first:end], searchable[1], rejected, max_candidates,
+            best,
+        )  # fmt: skip
+        return found, best
+
+    # As many chunks as threads: each has rows for all right entities. The best of the best do not
+    # depend on it.
+    chunk_size = max(1, -(-len(entities) // thread_count()))
+    chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(entities), chunk_size)]
+    best = chunks[-1][1]
+    for _, other in chunks[:-1]:
+        _merge_best(best, other, max_candidates)
+    from_right = best.list_rows(max_candidates, left.degree_discount)
+    return _concatenate([found for found, _ in chunks]), from_right
+
+
+def _concatenate(chunks: list[Support]) -> Support:
     left_ids, right_ids, support = (np.concatenate(column) for column in zip(*chunks, strict=True))
     return left_ids, right_ids, support
 
@@ -287,71 +383,128 @@ def _meet_facts(
 
 @jit_cached()
 def _gather_support(
+    left: Adjacency,
     right: Adjacency,
     fact_start: OffsetArray,
-    fact: IntArray,
+    facts: IntArray,
     meetings: _Meetings,
-    wanted: IntArray,
+    entities: IntArray,
+    wanted: BoolArray,
     searchable: BoolArray,
     rejected: Matches,
     max_candidates: int,
+    best: _BestCounterparts,
 ) -> Support:
-    """Sum the weights for each pair of a wanted entity, and keep the best."""
-    neighbour, degree_discount = right.neighbour, right.degree_discount
-    meeting_start, meeting_stop, firsts, ends, weights = meetings
-    left_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
-    right_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
-    score = np.empty(wanted.size * max_candidates, dtype=np.float32)
-    rejected_start, rejected_stop = rejected.start, rejected.stop
+    """Sum the weights for each pair of some left entities.
+
+    Returns the best right entities of those that are wanted. Also keeps the best left entities of
+    right ones, if `best` has rows for these.
+    """
+    left_discount, right_discount = left.degree_discount, right.degree_discount
+    best_ids, best_score, best_count, least_score = best
+    room = np.count_nonzero(wanted) * max_candidates
+    left_ids, right_ids = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
+    score = np.empty(room, dtype=np.float32)
     # A map of the entities that are met: x meets few, whatever the size of the graph. Between two
     # entities, all keys are EMPTY and all sums 0.
-    all_keys = create_keys(512)
-    sums = np.zeros(all_keys.size, dtype=np.float64)
-    met = np.empty(all_keys.size, dtype=np.int64)
+    keys = create_keys(512)
+    sums, met = np.zeros(keys.size, dtype=np.float64), np.empty(keys.size, dtype=np.int64)
     count = 0
-    for n in range(wanted.size):
-        x = wanted[n]
-        room = rejected_stop[x] - rejected_start[x]
-        for k in range(fact_start[n], fact_start[n + 1]):
-            for meeting in range(meeting_start[fact[k]], meeting_stop[fact[k]]):
-                room += ends[meeting] - firsts[meeting]
-        if 2 * room > all_keys.size:
-            all_keys = create_keys(room)
-            sums = np.zeros(all_keys.size, dtype=np.float64)
-            met = np.empty(all_keys.size, dtype=np.int64)
-        keys, met_count = all_keys[: count_slots(room)], 0
-        for m in range(rejected_start[x], rejected_stop[x]):
-            slot = find_slot(keys, rejected.counterpart[m])
-            # Whatever is added to -inf, it stays.
-            keys[slot], sums[slot] = rejected.counterpart[m], -np.inf
-            met[met_count] = slot
-            met_count += 1
-        for k in range(fact_start[n], fact_start[n + 1]):
-            for meeting in range(meeting_start[fact[k]], meeting_stop[fact[k]]):
-                weight = weights[meeting]
-                for edge in range(firsts[meeting], ends[meeting]):
-                    slot = find_slot(keys, neighbour[edge])
-                    # Without a branch, since nobody could predict it.
-                    met[met_count] = slot
-                    met_count += keys[slot] == EMPTY
-                    keys[slot] = neighbour[edge]
-                    sums[slot] += weight
+    for n in range(entities.size):
+        x, x_facts = entities[n], facts[fact_start[n] : fact_start[n + 1]]
+        x_rejected = rejected.counterpart[rejected.start[x] : rejected.stop[x]]
+        most = x_rejected.size + _count_met(x_facts, meetings)
+        if 2 * most > keys.size:
+            keys = create_keys(most)
+            sums, met = np.zeros(keys.size, dtype=np.float64), np.empty(keys.size, dtype=np.int64)
+        x_keys = keys[: count_slots(most)]
+        met_count = _sum_weights(x_facts, meetings, right.neighbour, x_rejected, x_keys, sums, met)
         first = count
         for k in range(met_count):
-            slot = met[k]
-            x2 = keys[slot]
-            # In single precision, as it is stored: equal scores must be equal in both places.
-            s = np.float32(sums[slot] * degree_discount[x2])
-            keys[slot], sums[slot] = EMPTY, 0
-            # Most are worse than the last one of a full list.
-            is_better = count - first < max_candidates or s >= score[count - 1]
-            if is_better and s > 0 and searchable[x2]:
-                count = _keep_best(right_ids, score, first, count, max_candidates, x2, s)
+            x2, support = x_keys[met[k]], sums[met[k]]
+            x_keys[met[k]], sums[met[k]] = EMPTY, 0
+            if wanted[n]:
+                # In single precision, as it is stored: equal scores must be equal in both places.
+                s = np.float32(support * right_discount[x2])
+                # Most are worse than the last one of a full list.
+                is_good = count - first < max_candidates or s >= score[count - 1]
+                if is_good and s > 0 and searchable[x2]:
+                    count = _keep_best(right_ids, score, first, count, max_candidates, x2, s)
+            if x2 < least_score.size:
+                s = np.float32(support * left_discount[x])
+                # Strictly: left entities ascend, and the lower id wins a tie.
+                if s > least_score[x2] and s > 0:
+                    row = x2 * max_candidates
+                    end = row + best_count[x2]
+                    end = _keep_best(best_ids, best_score, row, end, max_candidates, x, s)
+                    best_count[x2] = end - row
+                    if end - row == max_candidates:
+                        least_score[x2] = best_score[end - 1]
         left_ids[first:count] = x
     # The discount is for ranking only; the support that is returned is without it.
     for row in range(count):
-        score[row] /= degree_discount[right_ids[row]]
+        score[row] /= right_discount[right_ids[row]]
     return left_ids[:count], right_ids[:count], score[:count]
+
+
+@jit_cached()
+def _count_met(facts: IntArray, meetings: _Meetings) -> int:
+    """Count the entities that an entity meets, as often as it does."""
+    start, stop, first, end = meetings.start, meetings.stop, meetings.first, meetings.end
+    count = 0
+    for fact in facts:
+        for meeting in range(start[fact], stop[fact]):
+            count += end[meeting] - first[meeting]
+    return count
+
+
+@jit_cached()
+def _sum_weights(
+    facts: IntArray,
+    meetings: _Meetings,
+    neighbour: IntArray,
+    rejected: IntArray,
+    keys: Keys,
+    sums: NDArray[np.float64],
+    met: OffsetArray,
+) -> int:
+    """Sum the weights for each entity that is met, in the order of facts.
+
+    Entities and sums are put into the map; `met` lists the slots. Returns their number.
+    """
+    start, stop, first, end = meetings.start, meetings.stop, meetings.first, meetings.end
+    weights = meetings.weight
+    count = 0
+    for x2 in rejected:
+        slot = find_slot(keys, x2)
+        # Whatever is added to -inf, it stays.
+        keys[slot], sums[slot], met[count] = x2, -np.inf, slot
+        count += 1
+    for fact in facts:
+        for meeting in range(start[fact], stop[fact]):
+            weight = weights[meeting]
+            for edge in range(first[meeting], end[meeting]):
+                slot = find_slot(keys, neighbour[edge])
+                # Without a branch, since nobody could predict it.
+                met[count] = slot
+                count += keys[slot] == EMPTY
+                keys[slot] = neighbour[edge]
+                sums[slot] += weight
+    return count
+
+
+@jit_cached()
+def _merge_best(best: _BestCounterparts, other: _BestCounterparts, max_candidates: int) -> None:
+    """Add the best counterparts of another chunk."""
+    ids, score, count = best.ids, best.score, best.count
+    for x in range(count.size):
+        first = x * max_candidates
+        for row in range(first, first + other.count[x]):
+            end = first + count[x]
+            end = _keep_best(
+                ids, score, first, end, max_candidates, other.ids[row], other.score[row]
+            )
+            count[x] = end - first
 
 
 @jit_cached()
