@@ -11,7 +11,7 @@ from tests.methods.evidence.naive import Case, Pairs, cases, list_pieces
 
 from everalign.graph import Graph
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.propagation import compute_evidence_weight, search_candidates
+from everalign.methods.evidence.support import compute_evidence_weight, search_candidates
 from everalign.methods.evidence.relations import align_relations, find_inclusion, index_matches
 
 # A limit that small graphs reach, and a prior that keeps inclusion low whatever the matches.

@@ -138,8 +138,17 @@ def build_adjacency(
     node = np.concatenate([head, tail])
     neighbour = np.concatenate([tail, head])
     directed = np.concatenate([2 * relation, 2 * relation + 1])
-    # The last key is the first one to sort by: node, then relation, then neighbour.
-    order = np.lexsort((neighbour, directed, node))
+    node_count, directed_count = graph.entity_count, 2 * graph.relation_count
+    # Stable counting sorts, the most important key last.
+    order = np.arange(len(node), dtype=np.int32)
+    order = _sort_by_key(_sort_by_key(order, directed, directed_count), neighbour, node_count)
+    by_neighbour = _sort_by_key(order, node, node_count)
+    order = _sort_by_key(_sort_by_key(by_neighbour, directed, directed_count), node, node_count)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    # The inverses of the edges are the other half: first come those of the triples as they are.
+    inverse = place[np.roll(np.arange(len(order)), len(head))[order]]
+    by_neighbour = place[by_neighbour]
     node, neighbour, directed = node[order], neighbour[order], directed[order]
     start = np.zeros(graph.entity_count + 1, dtype=np.int64)
     np.cumsum(np.bincount(node, minlength=graph.entity_count), out=start[1:])
@@ -148,11 +157,7 @@ def build_adjacency(
     functionality = _compute_functionality(
         directed, is_first, group_end, 2 * graph.relation_count, config
     )
-    # Sorted by (y, d⁻¹, x), the edges (x, d, y) are in the order of their inverses (y, d⁻¹, x).
-    inverse_functionality = np.empty_like(functionality)
-    inverse_functionality[np.lexsort((node, directed ^ 1, neighbour))] = functionality
-    # The second order serves binary searches for the edges between two nodes.
-    by_neighbour = np.lexsort((directed, neighbour, node))
+    inverse_functionality = functionality[inverse]
     literal_edges = np.bincount(node[directed >= 2 * relation_count], minlength=graph.entity_count)
     # Attributes and literals have the highest ids, so that their edges are last in both orders.
     literal_start = (start[1:] - literal_edges)[:entity_capacity]
@@ -166,6 +171,7 @@ def build_adjacency(
         group_end,
         functionality,
         inverse_functionality,
+        # The second order serves binary searches for the edges between two nodes.
         directed[by_neighbour],
         neighbour[by_neighbour],
         inverse_functionality[by_neighbour],
@@ -184,6 +190,21 @@ def _add_literals(graph: Graph, attributes: AttributeTriples, more_attributes: i
         graph.entity_count + len(attributes.literals),
         graph.relation_count + len(attributes.attributes) + more_attributes,
     )
+
+
+@jit_cached()
+def _sort_by_key(order: IntArray, key: IntArray, key_count: int) -> IntArray:
+    """Sort indices by their keys, from 0 on; those with equal keys stay in order."""
+    place = np.zeros(key_count + 1, dtype=np.int64)
+    for k in key:
+        place[k + 1] += 1
+    for k in range(key_count):
+        place[k + 1] += place[k]
+    out = np.empty_like(order)
+    for index in order:
+        out[place[key[index]]] = index
+        place[key[index]] += 1
+    return out
 
 
 def _mark_group_starts(node: IntArray, directed: IntArray) -> BoolArray:
@@ -249,26 +270,3 @@ def find_first(sorted_values: IntArray, first: int, end: int, value: int) -> int
         first = first + half if sorted_values[first + half - 1] < value else first
         size -= half
     return first + 1 if size == 1 and sorted_values[first] < value else first
-
-
-@jit_cached()
-def has_edge(adjacency: Adjacency, node: int, relation: int, neighbour: int) -> bool:
-    """Tell whether a directed relation leads from a node to a neighbour.
-
-    Args:
-        adjacency: The graph.
-        node: Node that the edge starts from.
-        relation: Directed relation.
-        neighbour: Node that the edge leads to.
-
-    Returns:
-        Whether there is such an edge.
-    """
-    end = adjacency.stop[node]
-    edge = find_first(adjacency.sorted_neighbour, adjacency.start[node], end, neighbour)
-    # Several relations may join the two: they follow each other in this order.
-    while edge < end and adjacency.sorted_neighbour[edge] == neighbour:
-        if adjacency.sorted_relation[edge] == relation:
-            return True
-        edge += 1
-    return False

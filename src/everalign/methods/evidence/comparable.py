@@ -67,64 +67,78 @@ def list_comparable_edges(
     Returns:
         Their edges.
     """
+    # Taking an array out of a tuple costs more than a step of these loops: once for all.
+    first_edge, literal_start = adjacency.start, adjacency.literal_start
+    relation, neighbour, group_end = adjacency.relation, adjacency.neighbour, adjacency.group_end
+    relation_idf = adjacency.relation_idf
+    match_start, match_stop, probability = matches.start, matches.stop, matches.probability
     room = 0
     for x in entities:
-        room += adjacency.literal_start[x] - adjacency.start[x]
-    out = ComparableEdges(
-        np.zeros(entities.size + 1, dtype=np.int64),
-        np.empty(room, dtype=np.int32),
-        np.empty(room, dtype=np.int32),
-        np.empty(room, dtype=np.float32),
-        np.empty(room, dtype=np.float64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.zeros(entities.size + 1, dtype=np.int64),
-        np.empty(room, dtype=np.int32),
-        np.empty(room, dtype=np.float32),
-        np.zeros(entities.size, dtype=np.float64),
-        np.zeros(entities.size, dtype=np.float64),
-    )
-    edge_count, group_count = 0, 0
+        room += literal_start[x] - first_edge[x]
+    start = np.zeros(entities.size + 1, dtype=np.int64)
+    group_start = np.zeros(entities.size + 1, dtype=np.int64)
+    edges, best_match = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.float32)
+    group_of_edge, group_relation = np.empty(room, np.int32), np.empty(room, np.int32)
+    comparable, total_idf = np.zeros(entities.size), np.zeros(entities.size)
+    count, group_count = 0, 0
     for n in range(entities.size):
-        group = adjacency.start[entities[n]]
-        while group < adjacency.literal_start[entities[n]]:
-            d = adjacency.relation[group]
-            out.group_relation[group_count] = d
-            out.group_idf[group_count] = adjacency.relation_idf[d]
-            out.total_idf[n] += adjacency.relation_idf[d]
-            for edge in range(group, adjacency.group_end[group]):
-                best = _find_best_match(matches, adjacency.neighbour[edge])
+        group = first_edge[entities[n]]
+        while group < literal_start[entities[n]]:
+            group_relation[group_count] = relation[group]
+            total_idf[n] += relation_idf[relation[group]]
+            for edge in range(group, group_end[group]):
+                best = _find_best_match(match_start, match_stop, probability, neighbour[edge])
                 if best > 0:
-                    out.group[edge_count] = group_count - out.group_start[n]
-                    out.comparable[n] += best
-                    _describe_edge(adjacency, edge, best, out, edge_count)
-                    edge_count += 1
+                    edges[count], best_match[count] = edge, best
+                    group_of_edge[count] = group_count - group_start[n]
+                    comparable[n] += best
+                    count += 1
             group_count += 1
-            group = adjacency.group_end[group]
-        out.start[n + 1], out.group_start[n + 1] = edge_count, group_count
-    return out
+            group = group_end[group]
+        start[n + 1], group_start[n + 1] = count, group_count
+    edges, group_relation = edges[:count], group_relation[:group_count]
+    sharing_first, sharing_end = _find_sharing(adjacency, edges)
+    return ComparableEdges(
+        start,
+        neighbour[edges],
+        group_of_edge[:count],
+        adjacency.inverse_functionality[edges],
+        # In double precision, where the product of two single ones is exact: the order of the
+        # factors does not matter.
+        best_match[:count].astype(np.float64) * adjacency.functionality[edges],
+        sharing_first,
+        sharing_end,
+        group_start,
+        group_relation,
+        relation_idf[group_relation],
+        comparable,
+        total_idf,
+    )
 
 
 @jit_cached()
-def _find_best_match(matches: Matches, node: int) -> float:
+def _find_best_match(
+    start: OffsetArray, stop: OffsetArray, probability: FloatArray, node: int
+) -> float:
     best = np.float32(0)
-    for m in range(matches.start[node], matches.stop[node]):
-        best = max(best, matches.probability[m])
+    for m in range(start[node], stop[node]):
+        best = max(best, probability[m])
     return best
 
 
 @jit_cached()
-def _describe_edge(
-    adjacency: Adjacency, edge: int, best_match: float, out: ComparableEdges, place: int
-) -> None:
-    y = adjacency.neighbour[edge]
-    out.neighbour[place] = y
-    out.inverse_functionality[place] = adjacency.inverse_functionality[edge]
-    # In double precision, where the product of two single ones is exact: the order of the factors
-    # does not matter.
-    out.missed[place] = np.float64(best_match) * adjacency.functionality[edge]
-    # The inverses of the edges with this relation to y are a group of y.
-    first = find_first(
-        adjacency.relation, adjacency.start[y], adjacency.stop[y], adjacency.relation[edge] ^ 1
+def _find_sharing(adjacency: Adjacency, edges: OffsetArray) -> tuple[OffsetArray, OffsetArray]:
+    """For each edge (x, d, y) find the group of the edges (y, d⁻¹, ·), which lead to all x."""
+    start, stop, relation, neighbour, group_end = (
+        adjacency.start,
+        adjacency.stop,
+        adjacency.relation,
+        adjacency.neighbour,
+        adjacency.group_end,
     )
-    out.sharing_first[place], out.sharing_end[place] = first, adjacency.group_end[first]
+    first, end = np.empty_like(edges), np.empty_like(edges)
+    for n in range(edges.size):
+        y = neighbour[edges[n]]
+        first[n] = find_first(relation, start[y], stop[y], relation[edges[n]] ^ 1)
+        end[n] = group_end[first[n]]
+    return first, end

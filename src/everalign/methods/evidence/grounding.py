@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from everalign._numba import jit_cached
 from everalign.graph.growing import Offsets
 from everalign.methods.evidence.adjacency import Adjacency, find_first
-from everalign.methods.evidence.propagation import compute_evidence_weight
 from everalign.methods.evidence.relations import Inclusion, Matches, find_inclusion
+from everalign.methods.evidence.support import compute_evidence_weight
 
 # Of a match that is not known to be grounded; greater than any level.
 NO_LEVEL = 1 << 30

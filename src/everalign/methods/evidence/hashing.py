@@ -30,10 +30,23 @@ def create_keys(key_count: int) -> Keys:
     Returns:
         Its slots, all EMPTY: at least twice as many as keys.
     """
+    return np.full(count_slots(key_count), EMPTY, dtype=np.int64)
+
+
+@jit_cached()
+def count_slots(key_count: int) -> int:
+    """Count the slots of a map.
+
+    Args:
+        key_count: How many keys it must be able to hold.
+
+    Returns:
+        A power of two, at least twice as many.
+    """
     size = 4
     while size < 2 * key_count:
         size *= 2
-    return np.full(size, EMPTY, dtype=np.int64)
+    return size
 
 
 @jit_cached()

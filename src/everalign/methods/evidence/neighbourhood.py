@@ -26,21 +26,23 @@ from everalign.methods.evidence.hashing import (
     find_slot,
     number_distinct,
 )
-from everalign.methods.evidence.propagation import GraphPair, compute_evidence_weight
+from everalign.methods.evidence.propagation import GraphPair
 from everalign.methods.evidence.relations import (
     UNSEEN,
     Inclusion,
     Matches,
     MatchIndex,
     RelationInclusions,
-    find_cooccurrence,
     find_inclusion,
+    sort_by_relation,
+    spread_entries,
 )
 from everalign.methods.evidence.shared_facts import (
     FactLimits,
     count_having_all,
     insert_fact,
 )
+from everalign.methods.evidence.support import compute_evidence_weight
 
 # Pairs of one parallel task; comparing literals is cheaper than comparing neighbours.
 NEIGHBOUR_CHUNK_SIZE = 4096
@@ -108,7 +110,7 @@ def compare_neighbourhoods(
     def compare_chunk(first: int, end: int) -> None:
         rows = slice(first, end)
         _compare_pairs(
-            sides, edges, matches.left, relations.left, limits,
+            sides, edges, matches.left, relations.right, limits,
             left_numbers[rows], right_numbers[rows], from_left[rows], from_right[rows],
         )  # fmt: skip
 
@@ -215,12 +217,12 @@ def _list_lookups(
     """List what to look up: the candidates of x have relations in common, each counts once.
 
     Returns the `entry` of _Inclusions; rows of (first group of x, end of its groups, relation of
-    x'); and the number of entries.
+    x', first entry); and the number of entries.
     """
     left_start, right_start = left.group_start, right.group_start
     right_relation = right.group_relation
     entry = np.empty(_count_values(right_start, right_ids), dtype=np.int64)
-    lookups = np.empty((entry.size, 3), dtype=np.int64)
+    lookups = np.empty((entry.size, 4), dtype=np.int64)
     lookup_count, count, place2, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], _find_run(left_ids, first)
@@ -235,7 +237,7 @@ def _list_lookups(
                     keys[slot], entry_of_slot[slot] = d2, count
                     lookups[lookup_count, 0] = left_start[x]
                     lookups[lookup_count, 1] = left_start[x + 1]
-                    lookups[lookup_count, 2] = d2
+                    lookups[lookup_count, 2], lookups[lookup_count, 3] = d2, count
                     lookup_count += 1
                     count += left_start[x + 1] - left_start[x]
                 entry[place2] = entry_of_slot[slot]
@@ -252,18 +254,23 @@ def _look_up_inclusions(
     forward: FloatArray,
     backward: FloatArray,
 ) -> None:
+    """Look up P(d ⊆ d') and P(d' ⊆ d); `inclusion` is that of right in left relations."""
     start, other = inclusion.start, inclusion.other
-    seen_forward, unseen_forward = inclusion.forward, inclusion.unseen_forward
-    seen_backward, unseen_backward = inclusion.backward, inclusion.unseen_backward
-    place = 0
-    for n in range(lookups.shape[0]):
-        d2 = lookups[n, 2]
+    # Seen from the right, forward and backward change places.
+    seen_forward, unseen_forward = inclusion.backward, inclusion.unseen_backward
+    seen_backward, unseen_backward = inclusion.forward, inclusion.unseen_forward
+    entries = np.full(unseen_forward.size, UNSEEN, dtype=np.int32)
+    last = UNSEEN
+    for n in sort_by_relation(lookups[:, 2], unseen_backward.size):
+        d2, place = lookups[n, 2], lookups[n, 3]
+        if d2 != last:
+            spread_entries(start, other, last, d2, entries)
+            last = d2
         for group in range(lookups[n, 0], lookups[n, 1]):
             d = group_relation[group]
-            entry = find_cooccurrence(start, other, d, d2)
-            seen = entry != UNSEEN
-            forward[place] = seen_forward[entry] if seen else unseen_forward[d]
-            backward[place] = seen_backward[entry] if seen else unseen_backward[d2]
+            seen = entries[d] != UNSEEN
+            forward[place] = seen_forward[entries[d]] if seen else unseen_forward[d]
+            backward[place] = seen_backward[entries[d]] if seen else unseen_backward[d2]
             place += 1
 
 
@@ -284,6 +291,7 @@ class _Counterparts(NamedTuple):
 @jit_cached()
 def _index_counterparts(left: ComparableEdges, matches: Matches, x: int) -> _Counterparts:
     neighbour, start, stop = left.neighbour, matches.start, matches.stop
+    counterpart, match_probability = matches.counterpart, matches.probability
     count = 0
     for edge in range(left.start[x], left.start[x + 1]):
         count += stop[neighbour[edge]] - start[neighbour[edge]]
@@ -295,10 +303,10 @@ def _index_counterparts(left: ComparableEdges, matches: Matches, x: int) -> _Cou
     entry = 0
     for edge in range(left.start[x], left.start[x + 1]):
         for m in range(start[neighbour[edge]], stop[neighbour[edge]]):
-            slot = find_slot(keys, matches.counterpart[m])
-            keys[slot] = matches.counterpart[m]
+            slot = find_slot(keys, counterpart[m])
+            keys[slot] = counterpart[m]
             previous_entry[entry], last_entry[slot] = last_entry[slot], entry
-            edges[entry], probability[entry] = edge, matches.probability[m]
+            edges[entry], probability[entry] = edge, match_probability[m]
             entry += 1
     return _Counterparts(keys, last_entry, previous_entry, edges, probability)
 
@@ -320,15 +328,18 @@ def _sum_support(
     neighbour with a neighbour of x', and the same for x'; 0 where there is no match.
     """
     left_start, right_start, right_neighbour = left.start, right.start, right.neighbour
-    group_start = right.group_start
+    left_group, right_group, group_start = left.group, right.group, right.group_start
+    left_inverse, right_inverse = left.inverse_functionality, right.inverse_functionality
+    first_inclusion, forward, backward = found.entry, found.forward, found.backward
     left_shared = np.zeros(_count_values(left_start, left_ids), dtype=np.float32)
     right_shared = np.zeros(_count_values(right_start, right_ids), dtype=np.float32)
     piece_entry, piece_edge = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     place, place2, group_place, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], _find_run(left_ids, first)
-        counterparts = _index_counterparts(left, matches, x)
-        keys, last_entry, previous_entry, entry_edge, probability = counterparts
+        keys, last_entry, previous_entry, entry_edge, probability = _index_counterparts(
+            left, matches, x
+        )
         for row in range(first, end):
             x2, count = right_ids[row], 0
             for edge2 in range(right_start[x2], right_start[x2 + 1]):
@@ -346,43 +357,23 @@ def _sum_support(
                 place2 += 1
             # In the order of the edges of x: a sum of floats depends on its order.
             _sort_pieces(piece_entry, piece_edge, count)
-            support, best_weight = _weigh_pieces(
-                left, right, found, counterparts, piece_entry[:count], piece_edge, group_place
-            )
+            support, best_weight = 0.0, 0.0
+            for piece in range(count):
+                entry, edge2 = piece_entry[piece], piece_edge[piece]
+                edge = entry_edge[entry]
+                at = first_inclusion[group_place + right_group[edge2]] + left_group[edge]
+                weight = compute_evidence_weight(
+                    probability[entry], forward[at], backward[at],
+                    left_inverse[edge], right_inverse[edge2],
+                )  # fmt: skip
+                support += weight
+                best_weight = max(best_weight, weight)
             from_left[row, SUPPORT], from_left[row, BEST_WEIGHT] = support, best_weight
             from_right[row, SUPPORT], from_right[row, BEST_WEIGHT] = support, best_weight
             place += left_start[x + 1] - left_start[x]
             group_place += group_start[x2 + 1] - group_start[x2]
         first = end
     return left_shared, right_shared
-
-
-@jit_cached(inline="always")
-def _weigh_pieces(
-    left: ComparableEdges,
-    right: ComparableEdges,
-    found: _Inclusions,
-    counterparts: _Counterparts,
-    piece_entry: IntArray,
-    piece_edge: IntArray,
-    group_place: int,
-) -> tuple[float, float]:
-    """Sum the weights of the pieces of a pair, and find the greatest."""
-    support, best_weight = 0.0, 0.0
-    for piece in range(piece_entry.size):
-        entry, edge2 = piece_entry[piece], piece_edge[piece]
-        edge = counterparts.edge[entry]
-        inclusion = found.entry[group_place + right.group[edge2]] + left.group[edge]
-        weight = compute_evidence_weight(
-            counterparts.probability[entry],
-            found.forward[inclusion],
-            found.backward[inclusion],
-            left.inverse_functionality[edge],
-            right.inverse_functionality[edge2],
-        )
-        support += weight
-        best_weight = max(best_weight, weight)
-    return support, best_weight
 
 
 @jit_cached()

@@ -1,17 +1,11 @@
 """Propagation: matched neighbours are evidence for a pair of entities.
 
-Given a match (y, y') with probability p, the edges (x, d, y) and (x', d', y') add to the support
-of the pair (x, x')
-
-    − log[(1 − p · P(d' ⊆ d) · inverse_functionality(x, d, y))
-          · (1 − p · P(d ⊆ d') · inverse_functionality(x', d', y'))]
-
-and 1 − exp(−support) is the probability that PARIS gives the pair.
+The support of a pair is the sum of the weights of its evidence (support.py), and
+1 − exp(−support) is the probability that PARIS gives the pair.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -19,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign._numba import jit_cached
-from everalign._parallel import map_chunks, map_parallel
+from everalign._parallel import map_parallel
 from everalign._progress import Progress
 from everalign.graph import Graph, IntArray
 from everalign.literals import MatchedLiterals, TranslationModels
@@ -36,20 +29,22 @@ from everalign.methods.evidence.adjacency import (
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.relations import (
-    Inclusion,
-    Matches,
     MatchIndex,
     RelationInclusions,
     align_relations,
-    find_inclusion,
     index_matches,
 )
+from everalign.methods.evidence.support import (
+    Support,
+    search_both_sides,
+    search_candidates,
+)
 
-CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
 NO_MATCH = -1
+# Share of the unlinked entities of either side from which on one pass searches for both sides.
+MIN_BOTH_SIDES_SHARE = 0.5
 
 Vectors = tuple[FloatArray, FloatArray]
-Support = tuple[IntArray, IntArray, FloatArray]  # entity, counterpart, support
 
 
 @dataclass(frozen=True)
@@ -205,32 +200,6 @@ def select_matches(graphs: GraphPair, probabilities: MatchProbabilities) -> Matc
     return index_matches(left, right, shared, node_counts)
 
 
-@jit_cached()
-def compute_evidence_weight(
-    probability: float,
-    forward: float,
-    backward: float,
-    inverse_functionality: float,
-    inverse_functionality2: float,
-) -> float:
-    """Compute what one pair of matched neighbours adds to the support of a pair (x, x').
-
-    Args:
-        probability: Match probability of the neighbours.
-        forward: P(d ⊆ d') of the relations that lead to them.
-        backward: P(d' ⊆ d).
-        inverse_functionality: Of the edge of x.
-        inverse_functionality2: Of the edge of x'.
-
-    Returns:
-        The weight, from 0 on.
-    """
-    return -math.log(
-        (1 - probability * backward * inverse_functionality)
-        * (1 - probability * forward * inverse_functionality2)
-    )
-
-
 def find_candidates(
     graphs: GraphPair,
     matches: MatchIndex,
@@ -268,181 +237,28 @@ def _search_both_sides(
     right_wanted: BoolArray,
     max_candidates: int,
 ) -> tuple[Support, Support]:
-    left_ids, right_ids = (
-        np.flatnonzero(wanted).astype(np.int32) for wanted in (left_wanted, right_wanted)
-    )
     left, right, min_weight = graphs.left, graphs.right, graphs.config.min_evidence_weight
+    wanted, rejected = (left_wanted, right_wanted), graphs.rejected_index
+    if all(
+        np.count_nonzero(side) >= MIN_BOTH_SIDES_SHARE * np.count_nonzero(unlinked)
+        for side, unlinked in zip(wanted, graphs.unlinked, strict=True)
+    ):
+        return search_both_sides(
+            left, right, matches.left, relations.left, wanted, graphs.searchable, rejected.left,
+            max_candidates, min_weight,
+        )  # fmt: skip
+    left_ids, right_ids = (np.flatnonzero(side).astype(np.int32) for side in wanted)
     left_mask, right_mask = graphs.searchable
     return (
         search_candidates(
-            left, right, matches.left, relations.left, left_ids, right_mask,
-            graphs.rejected_index.left, max_candidates, min_weight,
+            left, right, matches.left, relations.left, left_ids, right_mask, rejected.left,
+            max_candidates, min_weight,
         ),
         search_candidates(
-            right, left, matches.right, relations.right, right_ids, left_mask,
-            graphs.rejected_index.right, max_candidates, min_weight,
+            right, left, matches.right, relations.right, right_ids, left_mask, rejected.right,
+            max_candidates, min_weight,
         ),
     )  # fmt: skip
-
-
-def search_candidates(
-    left: Adjacency,
-    right: Adjacency,
-    matches: Matches,
-    inclusion: Inclusion,
-    wanted: IntArray,
-    searchable: BoolArray,
-    rejected: Matches,
-    max_candidates: int,
-    min_weight: float,
-) -> Support:
-    """Search the best supported right entities of left ones.
-
-    Args:
-        left: Graph of the wanted entities.
-        right: Graph to search in.
-        matches: Current matches of left nodes.
-        inclusion: Inclusion of left in right relations.
-        wanted: Left entities.
-        searchable: Which right nodes can be found.
-        rejected: Right entities that are not to be found for a left one.
-        max_candidates: Number of right entities for each, by discounted support.
-        min_weight: Lighter pieces of evidence are left out.
-
-    Returns:
-        Left entity, right entity and support of each pair, in the order of `wanted`, best first.
-    """
-
-    def search_chunk(first: int, end: int) -> Support:
-        return _gather_support(
-            left, right, matches, inclusion, wanted[first:end], searchable, rejected,
-            max_candidates, min_weight,
-        )  # fmt: skip
-
-    # The empty chunk gives the arrays their types where nothing is wanted.
-    chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(wanted), CHUNK_SIZE)]
-    left_ids, right_ids, support = (np.concatenate(column) for column in zip(*chunks, strict=True))
-    return left_ids, right_ids, support
-
-
-@jit_cached()
-def _gather_support(
-    left: Adjacency,
-    right: Adjacency,
-    matches: Matches,
-    inclusion: Inclusion,
-    wanted: IntArray,
-    searchable: BoolArray,
-    rejected: Matches,
-    max_candidates: int,
-    min_weight: float,
-) -> Support:
-    # Dense, and 0 between two entities: only what was reached has to be reset.
-    support = np.zeros(right.start.size, dtype=np.float64)
-    reached = np.empty(right.start.size, dtype=np.int32)
-    left_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
-    right_ids = np.empty(wanted.size * max_candidates, dtype=np.int32)
-    score = np.empty(wanted.size * max_candidates, dtype=np.float32)
-    count = 0
-    for x in wanted:
-        reached_count = 0
-        # Not 0 at first, so never counted as reached; and -inf whatever is added.
-        _set_support(support, rejected, x, -np.inf)
-        for edge in range(left.start[x], left.stop[x]):
-            inverse_functionality = left.inverse_functionality[edge]
-            if inverse_functionality == 0:
-                continue
-            y = left.neighbour[edge]
-            d = left.relation[edge]
-            for m in range(matches.start[y], matches.stop[y]):
-                y2 = matches.counterpart[m]
-                # The edges (y', d'⁻¹, x') of a group weigh the same, since the functionality of
-                # the group is the inverse functionality of (x', d', y') for all its x'.
-                group = right.start[y2]
-                while group < right.stop[y2]:
-                    end = right.group_end[group]
-                    functionality = right.functionality[group]
-                    if functionality > 0:
-                        forward, backward = find_inclusion(inclusion, d, right.relation[group] ^ 1)
-                        weight = compute_evidence_weight(
-                            matches.probability[m],
-                            forward,
-                            backward,
-                            inverse_functionality,
-                            functionality,
-                        )
-                        # `reached` has one place per node: a weight of 0 would leave the support
-                        # at 0, and the node would be counted again.
-                        if weight >= min_weight and weight > 0:
-                            for edge2 in range(group, end):
-                                x2 = right.neighbour[edge2]
-                                if not searchable[x2]:
-                                    continue
-                                if support[x2] == 0:
-                                    reached[reached_count] = x2
-                                    reached_count += 1
-                                support[x2] += weight
-                    group = end
-        count = _keep_best(
-            right,
-            x,
-            reached[:reached_count],
-            support,
-            max_candidates,
-            left_ids,
-            right_ids,
-            score,
-            count,
-        )
-        # `_keep_best` has reset only what was reached, and rejected ones never count as that.
-        _set_support(support, rejected, x, 0)
-    # The discount is for ranking only; the support that is returned is without it.
-    for row in range(count):
-        score[row] /= right.degree_discount[right_ids[row]]
-    return left_ids[:count], right_ids[:count], score[:count]
-
-
-@jit_cached()
-def _set_support(support: NDArray[np.float64], rejected: Matches, x: int, value: float) -> None:
-    """Set the support of all counterparts that are rejected for x."""
-    for m in range(rejected.start[x], rejected.stop[x]):
-        support[rejected.counterpart[m]] = value
-
-
-@jit_cached()
-def _keep_best(
-    right: Adjacency,
-    x: int,
-    reached: IntArray,
-    support: NDArray[np.float64],
-    max_candidates: int,
-    left_ids: IntArray,
-    right_ids: IntArray,
-    score: FloatArray,
-    first: int,
-) -> int:
-    """Insert the best of the reached nodes from row `first` on, and reset their support.
-
-    The lower id wins a tie. Returns the index after the last row.
-    """
-    count = first
-    for x2 in reached:
-        # In single precision, as it is stored: equal scores must be equal in both places.
-        s = np.float32(support[x2] * right.degree_discount[x2])
-        support[x2] = 0
-        row = count
-        while row > first and (
-            score[row - 1] < s or (score[row - 1] == s and right_ids[row - 1] > x2)
-        ):
-            row -= 1
-        if row - first >= max_candidates:
-            continue
-        last = min(count, first + max_candidates - 1)
-        for moved in range(last, row, -1):
-            score[moved], right_ids[moved] = score[moved - 1], right_ids[moved - 1]
-        score[row], right_ids[row], left_ids[last] = s, x2, x
-        count = max(count, last + 1)
-    return count
 
 
 def propagate(graphs: GraphPair, progress: Progress) -> MatchProbabilities:

@@ -20,6 +20,7 @@ from everalign.graph import IntArray
 from everalign.methods.base import RelationMatch
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
 from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.hashing import EMPTY, create_keys, find_slot
 
 # Entities of one parallel task. Results do not depend on it: co-occurrences are summed in order.
 CHUNK_SIZE = 4096
@@ -182,16 +183,43 @@ def _sum_cooccurrences(
     left: IntArray, right: IntArray, amount: FloatArray
 ) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
     """Sum up each pair of directed relations; what holds of two holds of their inverses."""
-    left, right = np.concatenate([left, left ^ 1]), np.concatenate([right, right ^ 1])
-    order = np.lexsort((right, left))
-    left, right = left[order], right[order]
-    is_first = np.ones(len(left), dtype=bool)
-    is_first[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
-    first = np.flatnonzero(is_first)
-    # In double precision and in sorted order, whatever the chunks were.
-    total = np.zeros(len(first))
-    np.add.at(total, np.cumsum(is_first) - 1, np.tile(amount, 2)[order])
-    return left[first], right[first], total
+    left, right, total = _sum_by_pair(left, right, amount)
+    return (
+        np.concatenate([left, left ^ 1]),
+        np.concatenate([right, right ^ 1]),
+        np.concatenate([total, total]),
+    )
+
+
+@jit_cached()
+def _sum_by_pair(
+    left: IntArray, right: IntArray, amount: FloatArray
+) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
+    """Sum the amounts of equal pairs, in double precision and in the order that they have."""
+    keys = create_keys(512)
+    number_of_slot = np.empty(keys.size, dtype=np.int32)
+    room = keys.size // 2
+    pair, total = np.empty(room, dtype=np.int64), np.zeros(room, dtype=np.float64)
+    count = 0
+    for n in range(left.size):
+        key = (np.int64(left[n]) << 32) | right[n]
+        slot = find_slot(keys, key)
+        if keys[slot] == EMPTY:
+            if count == room:
+                pair = np.concatenate((pair, np.empty_like(pair)))
+                total = np.concatenate((total, np.zeros_like(total)))
+                room *= 2
+                keys = create_keys(room)
+                number_of_slot = np.empty(keys.size, dtype=np.int32)
+                for k in range(count):
+                    slot = find_slot(keys, pair[k])
+                    keys[slot], number_of_slot[slot] = pair[k], k
+                slot = find_slot(keys, key)
+            keys[slot], number_of_slot[slot], pair[count] = key, count, key
+            count += 1
+        total[number_of_slot[slot]] += amount[n]
+    pair = pair[:count]
+    return (pair >> 32).astype(np.int32), pair.astype(np.int32), total[:count]
 
 
 def _compute_inclusion(
@@ -227,16 +255,27 @@ def _compute_inclusion(
 
 def _count_comparable(adjacency: Adjacency, matches: Matches) -> NDArray[np.float64]:
     """Count for each directed relation the edges with two matched nodes, by best probability."""
-    best = np.zeros(len(matches.start), dtype=np.float32)
-    node = np.repeat(np.arange(len(best)), matches.stop - matches.start)
-    np.maximum.at(best, node, matches.probability)
-    node = np.repeat(np.arange(adjacency.node_count), adjacency.stop - adjacency.start)
-    count: NDArray[np.float64] = np.bincount(
-        adjacency.relation,
-        best[node].astype(np.float64) * best[adjacency.neighbour],
-        minlength=len(adjacency.relation_idf),
-    ).astype(np.float64)
+    count = np.zeros(len(adjacency.relation_idf))
+    _add_comparable(adjacency, matches, count)
     return count
+
+
+@jit_cached()
+def _add_comparable(adjacency: Adjacency, matches: Matches, count: NDArray[np.float64]) -> None:
+    start, stop, relation, neighbour = (
+        adjacency.start,
+        adjacency.stop,
+        adjacency.relation,
+        adjacency.neighbour,
+    )
+    best = np.zeros(start.size, dtype=np.float32)
+    for node in range(start.size):
+        for m in range(matches.start[node], matches.stop[node]):
+            best[node] = max(best[node], matches.probability[m])
+    for node in range(start.size):
+        if best[node] > 0:
+            for edge in range(start[node], stop[node]):
+                count[relation[edge]] += np.float64(best[node]) * best[neighbour[edge]]
 
 
 @jit_cached()
@@ -244,41 +283,42 @@ def _find_cooccurrences(
     left: Adjacency, right: Adjacency, matches: Matches, first: int, end: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """List the relations that join matched nodes, left ones forwards, once per occurrence."""
+    left_start, left_stop, relation, neighbour = (
+        left.start,
+        left.stop,
+        left.relation,
+        left.neighbour,
+    )
+    right_start, right_stop = right.start, right.stop
+    right_neighbour, right_relation = right.sorted_neighbour, right.sorted_relation
+    match_start, match_stop = matches.start, matches.stop
+    counterpart, probability = matches.counterpart, matches.probability
     # The number of co-occurrences is not known: the arrays are doubled when they are full.
-    capacity = 1024
+    pairs = np.empty((1024, 2), dtype=np.int32)
+    amount = np.empty(1024, dtype=np.float32)
     count = 0
-    left_relation = np.empty(capacity, dtype=np.int32)
-    right_relation = np.empty(capacity, dtype=np.int32)
-    amount = np.empty(capacity, dtype=np.float32)
     for x in range(first, end):
-        for m in range(matches.start[x], matches.stop[x]):
-            x2 = matches.counterpart[m]
-            for edge in range(left.start[x], left.stop[x]):
+        for m in range(match_start[x], match_stop[x]):
+            x2 = counterpart[m]
+            stop = right_stop[x2]
+            for edge in range(left_start[x], left_stop[x]):
                 # Inverse relations are added by _sum_cooccurrences.
-                if left.relation[edge] & 1:
+                if relation[edge] & 1:
                     continue
-                y = left.neighbour[edge]
-                for n in range(matches.start[y], matches.stop[y]):
-                    y2 = matches.counterpart[n]
-                    stop = right.stop[x2]
-                    edge2 = find_first(right.sorted_neighbour, right.start[x2], stop, y2)
+                y = neighbour[edge]
+                for n in range(match_start[y], match_stop[y]):
+                    y2 = counterpart[n]
+                    edge2 = find_first(right_neighbour, right_start[x2], stop, y2)
                     # Parallel edges: each relation that joins the counterparts co-occurs.
-                    while edge2 < stop and right.sorted_neighbour[edge2] == y2:
-                        if count == capacity:
-                            capacity *= 2
-                            left_relation = np.concatenate(
-                                (left_relation, np.empty_like(left_relation))
-                            )
-                            right_relation = np.concatenate(
-                                (right_relation, np.empty_like(right_relation))
-                            )
+                    while edge2 < stop and right_neighbour[edge2] == y2:
+                        if count == amount.size:
+                            pairs = np.concatenate((pairs, np.empty_like(pairs)))
                             amount = np.concatenate((amount, np.empty_like(amount)))
-                        left_relation[count] = left.relation[edge]
-                        right_relation[count] = right.sorted_relation[edge2]
-                        amount[count] = matches.probability[m] * matches.probability[n]
+                        pairs[count, 0], pairs[count, 1] = relation[edge], right_relation[edge2]
+                        amount[count] = probability[m] * probability[n]
                         count += 1
                         edge2 += 1
-    return left_relation[:count], right_relation[:count], amount[:count]
+    return pairs[:count, 0], pairs[:count, 1], amount[:count]
 
 
 @jit_cached()
@@ -293,28 +333,55 @@ def find_inclusion(inclusion: Inclusion, relation: int, other: int) -> tuple[flo
     Returns:
         P(d ⊆ d') and P(d' ⊆ d).
     """
-    entry = find_cooccurrence(inclusion.start, inclusion.other, relation, other)
-    if entry != UNSEEN:
+    end = inclusion.start[relation + 1]
+    entry = find_first(inclusion.other, inclusion.start[relation], end, other)
+    if entry < end and inclusion.other[entry] == other:
         return inclusion.forward[entry], inclusion.backward[entry]
     return inclusion.unseen_forward[relation], inclusion.unseen_backward[other]
 
 
 @jit_cached()
-def find_cooccurrence(start: OffsetArray, others: IntArray, relation: int, other: int) -> int:
-    """Find where the inclusion of two directed relations is stored.
+def spread_entries(
+    start: OffsetArray, other: IntArray, old: int, new: int, entries: IntArray
+) -> None:
+    """Spread where the inclusions of a directed relation are stored, to look up many of them.
 
     Args:
         start: The field of `Inclusion`.
-        others: The field `other`.
-        relation: Directed relation d of the one side.
-        other: Directed relation d' of the other side.
+        other: The field of `Inclusion`.
+        old: The relation that was spread before; UNSEEN if there was none.
+        new: The relation.
+        entries: For each relation of the other side the index of the inclusion of `new` in it;
+            UNSEEN if the two never co-occur. If nothing was spread before, it is UNSEEN for all.
+    """
+    if old != UNSEEN:
+        for entry in range(start[old], start[old + 1]):
+            entries[other[entry]] = UNSEEN
+    for entry in range(start[new], start[new + 1]):
+        entries[other[entry]] = entry
+
+
+@jit_cached()
+def sort_by_relation(relation: NDArray[np.integer], relation_count: int) -> IntArray:
+    """Sort by directed relation, so that `spread_entries` is called once for each.
+
+    Args:
+        relation: Directed relations.
+        relation_count: Number of directed relations.
 
     Returns:
-        The index; UNSEEN if the two never co-occur.
+        The indices in the order of relations; equal ones stay in order.
     """
-    end = start[relation + 1]
-    entry = find_first(others, start[relation], end, other)
-    return entry if entry < end and others[entry] == other else UNSEEN
+    place = np.zeros(relation_count + 1, dtype=np.int32)
+    for d in relation:
+        place[d + 1] += 1
+    for d in range(relation_count):
+        place[d + 1] += place[d]
+    order = np.empty(relation.size, dtype=np.int32)
+    for n in range(relation.size):
+        order[place[relation[n]]] = n
+        place[relation[n]] += 1
+    return order
 
 
 def list_relation_matches(

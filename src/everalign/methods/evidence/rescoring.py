@@ -48,8 +48,9 @@ from everalign.methods.evidence.neighbourhood import (
     compare_literals,
     compare_neighbourhoods,
 )
-from everalign.methods.evidence.propagation import Vectors, search_candidates
+from everalign.methods.evidence.propagation import Vectors
 from everalign.methods.evidence.relations import Matches, RelationInclusions
+from everalign.methods.evidence.support import search_candidates
 
 # The columns of the comparison of literals that the store keeps.
 STORED_LITERAL_COLUMNS = {
