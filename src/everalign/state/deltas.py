@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from itertools import product
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -15,6 +16,10 @@ Side: TypeAlias = Literal["left", "right"]
 NameKind: TypeAlias = Literal["entity", "relation", "attribute", "literal"]
 NameList: TypeAlias = tuple[Side, NameKind]
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+
+NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
+# In the order of their numbers in the database.
+NAME_LISTS: tuple[NameList, ...] = tuple(product(get_args(Side), NAME_KINDS))
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
