@@ -104,6 +104,7 @@ def find_entity_names(literals: ParsedLiterals, entity_count: int) -> EntityName
         At most `MAX_NAMES` names per entity, in the order of literal ids.
 
     Example:
+        >>> from everalign.graph import AttributeTriples
         >>> rows = np.array([[1, 0, 0]], dtype=np.int32)
         >>> literals = ParsedLiterals(AttributeTriples(rows, ["label"], ['"Москва"']))
         >>> names = find_entity_names(literals, 2)
@@ -197,6 +198,7 @@ def encode_iri_names(vocabulary: Vocabulary, known_count: int) -> IntArray:
         Rows (entity, attribute, literal) of the entities whose IRI has a readable name.
 
     Example:
+        >>> from everalign.graph import NameIndex
         >>> iris = ["http://x.org/Ada_Lovelace", "http://x.org/Q42", "http://x.org/The_Edge"]
         >>> vocabulary = Vocabulary(entities=NameIndex(iris))
         >>> encode_iri_names(vocabulary, known_count=1).tolist()
