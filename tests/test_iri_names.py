@@ -31,7 +31,7 @@ def list_literals(aligner: Aligner) -> set[tuple[str, str, str]]:
         names, facts = session.vocabulary("left").entities, task.left_attributes
         return {
             (
-                entities[entity].removeprefix(BASE),
+                names[entity].removeprefix(BASE),
                 facts.attributes[attribute],
                 facts.literals[name],
             )
