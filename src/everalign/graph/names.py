@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Protocol, overload
 
 import numpy as np
@@ -101,10 +102,18 @@ class NameIndex(Sequence[str]):
             Their ids.
         """
         ids = self._ids
-        unknown = self._look_up(names)
-        ids.update(zip(unknown, range(len(self), len(self) + len(unknown)), strict=True))
-        self._new_names += unknown
-        return np.fromiter(map(ids.__getitem__, names), dtype=np.int32, count=len(names))
+        if self._has_all_ids:
+            # One lookup, whether a name is known or new: the next free id is the number of names.
+            known_count = len(ids)
+            found = [ids.setdefault(name, len(ids)) for name in names]
+            # A dict keeps the order of insertion, so the new ones are its last.
+            self._new_names += [*islice(reversed(ids), len(ids) - known_count)][::-1]
+        else:
+            unknown = self._look_up(names)
+            ids.update(zip(unknown, range(len(self), len(self) + len(unknown)), strict=True))
+            self._new_names += unknown
+            found = [ids[name] for name in names]
+        return np.array(found, dtype=np.int32)
 
     def find(self, name: str) -> int | None:
         """Look up a name without adding it.
