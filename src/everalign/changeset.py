@@ -5,7 +5,7 @@ So a mistake in a file changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -30,9 +30,11 @@ from everalign.graph import (
     select_new_rows,
 )
 from everalign.io import TripleReader
+from everalign.literals import encode_iri_names
 from everalign.session import Vocabularies, list_name_indexes
-from everalign.state import Delta, compute_digest
+from everalign.state import Delta, NameKind, compute_digest
 from everalign.state.decisions import GIVEN_KINDS, TRUSTED_KINDS, WITHDRAWN_ARRAY, DecisionKind
+from everalign.state.deltas import IRI_NAME_ARRAYS
 from everalign.state.ledger import Pair
 from everalign.state.snapshots import (
     FACT_KINDS,
@@ -44,6 +46,7 @@ from everalign.state.snapshots import (
 )
 
 Arrays = dict[str, IntArray]
+NameCounts = dict[NameKind, int]
 
 NO_FACTS = np.empty((0, 3), dtype=np.int32)
 NO_LINKS = np.empty((0, 2), dtype=np.int32)
@@ -118,6 +121,7 @@ def encode_change_set(
     *,
     rescore_all: bool = False,
     runs_method: bool = True,
+    names_from_iris: bool = False,
 ) -> Delta:
     """Encode changes as rows of ids, reduced to what differs from a snapshot.
 
@@ -129,6 +133,7 @@ def encode_change_set(
         progress: Called while files are read.
         rescore_all: Whether the method is to look at everything again.
         runs_method: Whether the method is to run at all.
+        names_from_iris: Whether the readable parts of the IRIs of new entities become literals.
 
     Returns:
         A delta with the rows that change something and all new names. Its digest is that of
@@ -139,15 +144,18 @@ def encode_change_set(
         SeedError: Decisions contradict the graphs or each other.
     """
     # Counted before anything is encoded: names behind these counts are new.
-    known = [{kind: len(names) for kind, names in list_name_indexes(v)} for v in vocabularies]
+    known: list[NameCounts] = [
+        {kind: len(names) for kind, names in list_name_indexes(v)} for v in vocabularies
+    ]
     given, unknown_count = _encode_facts(change, vocabularies, snapshot, progress)
     given |= _encode_decisions(change, vocabularies, snapshot, decided_before)
+    iri_names = _encode_iri_names(vocabularies, known) if names_from_iris else {}
     return Delta(
         # Of all that is given and not of its effect: an `init` that is run again recognises its
         # input.
         digest=compute_digest(given),
         source=_describe_change(change, rescore_all=rescore_all),
-        arrays=_reduce_to_effect(given, snapshot),
+        arrays=_reduce_to_effect(given, snapshot) | iri_names,
         new_names={
             (side, kind): names.list_names_after(counts[kind])
             for side, counts, vocabulary in zip(SIDES, known, vocabularies, strict=True)
@@ -212,6 +220,14 @@ def _encode_facts(
     graphs = Graph.from_parts([snapshot.triples[0]]), Graph.from_parts([snapshot.triples[1]])
     check_sides(sources, (arrays[left], arrays[right]), vocabularies, graphs)
     return _drop_empty(arrays), unknown_count
+
+
+def _encode_iri_names(vocabularies: Vocabularies, known: Sequence[NameCounts]) -> Arrays:
+    arrays = (
+        encode_iri_names(vocabulary, counts["entity"])
+        for vocabulary, counts in zip(vocabularies, known, strict=True)
+    )
+    return _drop_empty(dict(zip(IRI_NAME_ARRAYS, arrays, strict=True)))
 
 
 def _encode_decisions(

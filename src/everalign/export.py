@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from everalign.errors import ConfigError
+from everalign.graph import NameIndex
 from everalign.history import build_version_iri, describe_reason
 from everalign.io import ExportStyle, write_links
 from everalign.io.links import NO_LICENSE, JustifiedMapping, LinkRow, MappingSet, write_sssom
@@ -113,8 +114,8 @@ class _Justifier:
     method: str
     made_by: str
     calibrated: bool
-    left_names: Sequence[str]
-    right_names: Sequence[str]
+    left_names: NameIndex
+    right_names: NameIndex
 
     def justify(
         self, links: Sequence[Link], rejected: Sequence[NamePair]
@@ -173,7 +174,7 @@ class _Justifier:
 
 
 def _build_justifier(session: AlignmentSession, version: int, *, calibrated: bool) -> _Justifier:
-    left, right = session.names("left", "entity"), session.names("right", "entity")
+    left, right = (vocabulary.entities for vocabulary in session.vocabularies)
     events: dict[NamePair, list[LedgerEvent]] = defaultdict(list)
     for event in session.store.read_events():
         if event.version <= version:
@@ -191,8 +192,8 @@ def _build_justifier(session: AlignmentSession, version: int, *, calibrated: boo
 
 
 def _list_rejected(session: AlignmentSession, version: int) -> list[NamePair]:
-    left, right = session.names("left", "entity"), session.names("right", "entity")
     rejected = session.store.read_links(version).rejected_pairs
+    left, right = session.name_entities(rejected)
     return [(left[left_id], right[right_id]) for left_id, right_id in sorted(rejected)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from everalign.explain import find_entity
@@ -23,8 +23,6 @@ from everalign.types import AlignmentStatus, LinkDifference, LinkEvent
 
 # Removals come first, so that links are one-to-one after every single change.
 KIND_ORDER = ("retracted", "rejected", "withdrawn", "revised", "added", "confirmed", "rescored")
-
-Names = NameIndex | Sequence[str]
 
 
 def describe_status(session: AlignmentSession) -> AlignmentStatus:
@@ -77,13 +75,10 @@ def list_link_events(
     Raises:
         InputError: No graph has the entity.
     """
+    left, right = (vocabulary.entities for vocabulary in session.vocabularies)
     if entity is None:
-        # A plain list is enough where no name has to be looked up.
-        left: Names = session.names("left", "entity")
-        right: Names = session.names("right", "entity")
         events = session.store.read_events(since=since)
     else:
-        left, right = (NameIndex(session.names(side, "entity")) for side in SIDES)
         left_id, right_id = find_entity(entity, left, right)
         found = [] if left_id is None else session.store.read_events(left=left_id, since=since)
         if right_id is not None:
@@ -204,7 +199,7 @@ def build_version_iri(session: AlignmentSession, version: int) -> str:
     return uuid.uuid5(uuid.NAMESPACE_OID, digest.hexdigest()).urn
 
 
-def describe_reason(event: LedgerEvent, left: Names, right: Names) -> str:
+def describe_reason(event: LedgerEvent, left: NameIndex, right: NameIndex) -> str:
     """Describe why an event happened, with the names of competing links.
 
     Args:
@@ -275,8 +270,8 @@ class _VersionInterval:
     before: LinkSet
     after: LinkSet
     last_events: Mapping[Pair, LedgerEvent]
-    left_names: Sequence[str]
-    right_names: Sequence[str]
+    left_names: NameIndex
+    right_names: NameIndex
     partners_after: PartnerIndex
     end: int
 
@@ -305,8 +300,8 @@ def _read_interval(session: AlignmentSession, before: int | None, after: int) ->
         links_after,
         # Of several events of a pair, the last one stays.
         {event.pair: event for event in events if event.version <= end},
-        session.names("left", "entity"),
-        session.names("right", "entity"),
+        session.vocabulary("left").entities,
+        session.vocabulary("right").entities,
         PartnerIndex(links_after.links),
         end,
     )

@@ -130,7 +130,13 @@ def create_alignment(
     """
     vocabularies = Vocabulary(), Vocabulary()
     # Before the directory is made, so that a mistake in a file leaves nothing behind.
-    delta = encode_change_set(change, vocabularies, GraphSnapshot(), progress=progress)
+    delta = encode_change_set(
+        change,
+        vocabularies,
+        GraphSnapshot(),
+        progress=progress,
+        names_from_iris=_uses_iri_names(config),
+    )
     if StateStore.exists(path):
         session = AlignmentSession.open(path, write=True)
     else:
@@ -349,7 +355,12 @@ def _encode(
         progress,
         rescore_all=rescore_all,
         runs_method=runs_method,
+        names_from_iris=_uses_iri_names(session.config),
     )
+
+
+def _uses_iri_names(config: Config) -> bool:
+    return config.names_from_iris and get_method_entry(config.method).reads_literals
 
 
 def _explain_no_effect(delta: Delta) -> str:

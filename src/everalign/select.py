@@ -154,10 +154,11 @@ def describe_origin(state: LinkState) -> str:
 
 
 def _list_links(session: AlignmentSession, at: int | None) -> list[Link]:
-    left, right = session.names("left", "entity"), session.names("right", "entity")
+    links = session.store.read_links(at).links
+    left, right = session.name_entities(links)
     return [
         Link(left[left_id], right[right_id], state.score, state.since, describe_origin(state))
-        for (left_id, right_id), state in session.store.read_links(at).links.items()
+        for (left_id, right_id), state in links.items()
     ]
 
 
@@ -176,5 +177,5 @@ def _list_proposals(session: AlignmentSession, at: int | None) -> list[Link]:
         confirmed=links.links,
         rejected=links.rejected_pairs,
     )
-    left, right = session.names("left", "entity"), session.names("right", "entity")
+    left, right = session.name_entities((link.left, link.right) for link in free)
     return [Link(left[a], right[b], score, version, "proposed") for a, b, score in free]

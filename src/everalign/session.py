@@ -5,7 +5,7 @@ Every function that works on an existing alignment takes an `AlignmentSession`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from everalign.config import Config
 from everalign.errors import StateError
 from everalign.graph import NameIndex, Vocabulary
 from everalign.state import Delta, Json, NameKind, Side, StateStore
-from everalign.state.ledger import LedgerEvent, ScoredPair
+from everalign.state.deltas import NAME_KINDS
+from everalign.state.ledger import LedgerEvent, Pair, ScoredPair
 from everalign.state.snapshots import (
     SIDES,
     DeltaInEffect,
@@ -29,8 +30,7 @@ from everalign.state.snapshots import (
 )
 
 Vocabularies = tuple[Vocabulary, Vocabulary]
-
-NAME_KINDS: tuple[NameKind, ...] = ("entity", "relation", "attribute", "literal")
+EntityNames = tuple[Mapping[int, str], Mapping[int, str]]  # names of left and right entities by id
 
 
 class AlignmentSession:
@@ -48,7 +48,6 @@ class AlignmentSession:
         self.path = Path(path)
         self.store = store
         self._vocabularies: dict[Side, Vocabulary] = {}
-        self._names: dict[tuple[Side, NameKind], list[str]] = {}
         self._pending: Delta | None = None
 
     @classmethod
@@ -92,34 +91,37 @@ class AlignmentSession:
         """The configuration of the alignment."""
         return Config.parse(self.settings["config"])
 
-    def names(self, side: Side, kind: NameKind) -> list[str]:
-        """Read the names of one kind in one graph.
-
-        Args:
-            side: The graph.
-            kind: Entity, relation, attribute or literal.
-
-        Returns:
-            Names at the position of their ids, as of the last version.
-        """
-        key = side, kind
-        if key not in self._names:
-            self._names[key] = self.store.read_names(side, kind)
-        return self._names[key]
-
     def vocabulary(self, side: Side) -> Vocabulary:
-        """Return the names of one graph, to look up ids and to add names.
+        """Return the names of one graph, to look up names and ids and to add names.
 
         Args:
             side: The graph.
 
         Returns:
-            All names, including those of a delta that is being applied.
+            All names, including those of a delta that is being applied. They are read as they
+            are needed.
         """
         if side not in self._vocabularies:
-            indexes = (NameIndex(self.names(side, kind)) for kind in NAME_KINDS)
+            indexes = (NameIndex(stored=self.store.open_names(side, kind)) for kind in NAME_KINDS)
             self._vocabularies[side] = Vocabulary(*indexes)
         return self._vocabularies[side]
+
+    def name_entities(self, pairs: Iterable[Pair]) -> EntityNames:
+        """Read the names of the entities of pairs.
+
+        Args:
+            pairs: Pairs of a left and a right id.
+
+        Returns:
+            The names of these left and of these right entities by id.
+        """
+        # Pairs may come from a generator, and are looked at twice.
+        pairs = list(pairs)
+        left, right = (
+            self.vocabulary(side).entities.map_names(pair[index] for pair in pairs)
+            for index, side in enumerate(SIDES)
+        )
+        return left, right
 
     @property
     def vocabularies(self) -> Vocabularies:
@@ -136,11 +138,7 @@ class AlignmentSession:
         Returns:
             The number of names, including those of a delta that is being applied.
         """
-        if side in self._vocabularies:
-            return len(dict(list_name_indexes(self._vocabularies[side]))[kind])
-        # The database counts: names are not loaded only to be counted.
-        version = self.store.last_version()
-        return 0 if version is None else self.store.count_names(side, kind, version)
+        return len(dict(list_name_indexes(self.vocabulary(side)))[kind])
 
     @cached_property
     def deltas(self) -> list[Delta]:
@@ -157,8 +155,7 @@ class AlignmentSession:
             for (side, kind), names in delta.new_names.items():
                 if names:
                     index = dict(list_name_indexes(self.vocabulary(side)))[kind]
-                    for name in names:
-                        index.get_or_add_id(name)
+                    index.get_or_add_ids(names)
         return self._pending
 
     def deltas_in_effect(self, version: int | None = None) -> list[DeltaInEffect]:
@@ -245,8 +242,6 @@ class AlignmentSession:
         self.deltas = [*deltas, delta]
         self.snapshot = snapshot
         self._pending = None
-        # These lists end with the version before.
-        self._names.clear()
         # The value of a cached property; the next delta leads to another one.
         del self.next_snapshot
 

@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from everalign.graph import AttributeTriples, Graph, IntArray
-from everalign.literals import add_iri_names
+from everalign.graph import NO_TRIPLES, AttributeTriples, Graph, IntArray
 from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, get_method_entry
 from everalign.session import AlignmentSession
@@ -23,6 +22,7 @@ from everalign.state.decisions import (
     DecisionKind,
     apply_decisions,
 )
+from everalign.state.deltas import IRI_NAME_ARRAYS
 from everalign.state.ledger import LinkSet, ScoredPair
 from everalign.state.snapshots import (
     SIDES,
@@ -181,20 +181,25 @@ class UpdateContext:
         return Graph(self.snapshot.triples[index], self._entity_counts[index], relation_count)
 
     def _build_attributes(self, index: int) -> AttributeTriples:
-        config = self.session.config
-        if not get_method_entry(config.method).reads_literals:
+        if not get_method_entry(self.session.config.method).reads_literals:
             return AttributeTriples.empty()
         names = self.session.vocabulary(SIDES[index])
-        stated = AttributeTriples(
-            self.snapshot.literals[index],
-            names.attributes.list_names_after(0),
-            names.literals.list_names_after(0),
+        stated, iri_names = self.snapshot.literals[index], self._list_iri_names(index)
+        return AttributeTriples(
+            np.concatenate([stated, iri_names]) if len(iri_names) else stated,
+            names.attributes,
+            names.literals,
         )
-        if not config.names_from_iris:
-            return stated
+
+    def _list_iri_names(self, index: int) -> IntArray:
+        """List the literals taken from IRIs, of the entities that have facts."""
+        # Of all deltas, in effect or not: an entity that a revert has removed is not new when it
+        # comes back.
+        deltas = [*self.session.deltas, *([] if self.pending is None else [self.pending])]
+        arrays = (delta.arrays.get(IRI_NAME_ARRAYS[index], NO_TRIPLES) for delta in deltas)
+        rows = np.concatenate([NO_TRIPLES, *arrays])
         # A removed entity gets no name: it would be its only fact.
-        present = self.snapshot.present_entities(index, len(names.entities))
-        return add_iri_names(stated, names.entities.list_names_after(0), present)
+        return rows[~np.isin(rows[:, 0], self.removed_entities[index])]
 
     def _count_known_entities(self) -> tuple[int, int]:
         """Count the entities that the method has seen: ids are given in the order of arrival."""

@@ -68,10 +68,14 @@ def test_from_two_files_to_links(
 
 
 def test_a_known_triple_changes_nothing(everalign: Run, aligned: Path, tmp_path: Path) -> None:
+    from everalign.graph import NameIndex
     from everalign.state import StateStore
 
     with StateStore.open(aligned, write=False) as store:
-        names, relations = store.read_names("left", "entity"), store.read_names("left", "relation")
+        names, relations = (
+            NameIndex(stored=store.open_names("left", kind)).list_names_after(0)
+            for kind in ("entity", "relation")
+        )
         row = next(iter(store.read_deltas())).arrays["left_added_triples"][0].tolist()
     known = tmp_path / "known.tsv"
     known.write_text(f"{names[row[0]]}\t{relations[row[1]]}\t{names[row[2]]}\n")

@@ -25,11 +25,16 @@ import numpy as np
 import pytest
 
 import everalign.state
-from everalign.state import Delta, StateStore
+from everalign.state import Delta, NameKind, Side, StateStore
 from everalign.state.ledger import EventKind, LedgerEvent, ScoredPair, replay_events
 
 PACKAGE = str(Path(everalign.state.__file__).parent)
 UPDATES = 2
+
+
+def read_names(store: StateStore, side: Side, kind: NameKind) -> list[str]:
+    names = store.open_names(side, kind)
+    return names.read_range(0, len(names))
 
 
 def delta(number: int) -> Delta:
@@ -104,8 +109,8 @@ def check_versions(store: StateStore) -> None:
     assert [version.info for version in store.list_versions()] == [
         {"number": n} for n in range(count)
     ]
-    assert store.read_names("left", "entity") == [f"left {number}" for number in range(count)]
-    assert store.read_names("right", "entity") == ["right"] * count
+    assert read_names(store, "left", "entity") == [f"left {number}" for number in range(count)]
+    assert read_names(store, "right", "entity") == ["right"] * count
     assert store.read_events() == past
     assert store.read_links() == replay_events(past)
     for number, applied in enumerate(store.read_deltas()):

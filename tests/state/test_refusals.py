@@ -220,7 +220,13 @@ def test_events_of_another_version_are_refused(state: Path) -> None:
 
 @pytest.mark.parametrize(
     ("table", "column"),
-    [("version", "number"), ("delta", "version"), ("name", "id"), ("event", "version")],
+    [
+        ("version", "number"),
+        ("delta", "version"),
+        ("name", "hash"),
+        ("name_count", "count"),
+        ("event", "version"),
+    ],
 )
 @pytest.mark.parametrize("change", ["DELETE FROM {table}", "UPDATE {table} SET {column} = 7"])
 def test_rows_cannot_be_changed_by_hand(state: Path, table: str, column: str, change: str) -> None:

@@ -30,12 +30,15 @@ TripleSource: TypeAlias = str | Path | TripleReader | Iterable[Triple]
 LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
 EntitySource: TypeAlias = str | Path | Iterable[str]
 Pair: TypeAlias = tuple[int, int]
+Indexes: TypeAlias = tuple[NameIndex, NameIndex, NameIndex]
 PairCheck: TypeAlias = Callable[[Pair], str | None]
 
 NO_LINKS = np.empty((0, 2), dtype=np.int32)
 
 # Enough names to see whether the two graphs use the same ones, without a pass over all.
 SHARED_NAMES_SAMPLE = 1000
+# Names of so many rows are looked up together.
+ROWS_PER_BLOCK = 10_000
 
 
 class EncodedStatements(NamedTuple):
@@ -294,13 +297,13 @@ def check_sides(
         if len(entities) == 0 or entities[0] < entity_count:
             continue
         own_names, other_names = vocabularies[here].entities, vocabularies[1 - here].entities
-        sample = islice(own_names, min(entity_count, SHARED_NAMES_SAMPLE))
-        if any(name in other_names for name in sample):
+        sample = own_names[: min(entity_count, SHARED_NAMES_SAMPLE)]
+        if (other_names.find_ids(sample) >= 0).any():
             continue
-        other_ids = (other_names.find(own_names[entity]) for entity in entities.tolist())
-        swapped = sum(
-            other is not None and other < graphs[1 - here].entity_count for other in other_ids
-        )
+        names = list(own_names.map_names(entities.tolist()).values())
+        other_ids = other_names.find_ids(names)
+        is_swapped = (other_ids >= 0) & (other_ids < graphs[1 - here].entity_count)
+        swapped = int(is_swapped.sum())
         # A majority and not all: a delta also brings entities that neither graph has.
         if 2 * swapped > len(entities):
             raise InputError(
@@ -313,7 +316,7 @@ def check_sides(
 class _RowCollector:
     """Rows of one kind while a source is read, in blocks that are added or removed."""
 
-    def __init__(self, indexes: tuple[NameIndex, NameIndex, NameIndex]) -> None:
+    def __init__(self, indexes: Indexes) -> None:
         self._indexes = indexes
         self._blocks: list[IntArray] = []
         self._is_added: list[bool] = []
@@ -341,26 +344,37 @@ class _RowCollector:
 
     def _find_rows(self, rows: Sequence[Triple]) -> IntArray:
         # A removal gives no new ids: what was never seen cannot be there to be removed.
-        found = [ids for ids in map(self._find_row, rows) if None not in ids]
+        ids = _map_columns(rows, self._indexes, NameIndex.find_ids)
+        found = ids[(ids >= 0).all(axis=1)]
         self.unknown_count += len(rows) - len(found)
-        return np.array(found, dtype=np.int32).reshape(-1, 3)
-
-    def _find_row(self, row: Triple) -> tuple[int | None, ...]:
-        return tuple(index.find(name) for index, name in zip(self._indexes, row, strict=True))
+        return found
 
 
-def _encode_rows(
-    triples: Iterable[tuple[str, str, str]], indexes: tuple[NameIndex, NameIndex, NameIndex]
-) -> IntArray:
+def _encode_rows(triples: Iterable[Triple], indexes: Indexes) -> IntArray:
     """Encode triples of names, column by column in its own index; new names are added."""
-    head_id, relation_id, tail_id = (index.get_or_add_id for index in indexes)
-    # One id after the other, so that no Python list of all rows is ever held.
-    ids = (
-        number
-        for head, relation, tail in triples
-        for number in (head_id(head), relation_id(relation), tail_id(tail))
-    )
-    return np.fromiter(ids, dtype=np.int32).reshape(-1, 3)
+    blocks, source = [NO_TRIPLES], iter(triples)
+    # In blocks, so that no Python list of all rows is ever held.
+    while rows := list(islice(source, ROWS_PER_BLOCK)):
+        blocks.append(_map_columns(rows, indexes, NameIndex.get_or_add_ids))
+    return np.concatenate(blocks)
+
+
+def _map_columns(
+    rows: Sequence[Triple],
+    indexes: Indexes,
+    map_names: Callable[[NameIndex, Sequence[str]], IntArray],
+) -> IntArray:
+    """Map the names in each column to ids; those of one index together, row by row."""
+    ids = np.empty((len(rows), 3), dtype=np.int32)
+    first, second, third = indexes
+    if first is third:
+        entities = [name for head, _, tail in rows for name in (head, tail)]
+        ids[:, ::2] = map_names(first, entities).reshape(-1, 2)
+    else:
+        ids[:, 0] = map_names(first, [row[0] for row in rows])
+        ids[:, 2] = map_names(third, [row[2] for row in rows])
+    ids[:, 1] = map_names(second, [row[1] for row in rows])
+    return ids
 
 
 def _read_blocks(

@@ -2,26 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol, overload
+
+import numpy as np
+
+from everalign.graph.triples import IntArray
+
+# All stored names are loaded where there are no more than these, …
+FEW_NAMES = 1000
+# … or once more than one in so many was looked up: from there on, one pass over all of them is
+# faster than further queries.
+LOOKUP_SHARE = 6
 
 
-class NameIndex:
+class NameSource(Protocol):
+    """Stored names that can be looked up a few at a time; their ids are 0, 1, …"""
+
+    def __len__(self) -> int: ...
+
+    def find_ids(self, names: Sequence[str]) -> Mapping[str, int]:
+        """Look up names.
+
+        Args:
+            names: Distinct names.
+
+        Returns:
+            The ids of those that are stored.
+        """
+
+    def read_names(self, ids: Sequence[int]) -> Mapping[int, str]:
+        """Read names.
+
+        Args:
+            ids: Distinct ids of stored names.
+
+        Returns:
+            The name of each id.
+        """
+
+    def read_range(self, start: int, stop: int) -> list[str]:
+        """Read consecutive names.
+
+        Args:
+            start: The first id.
+            stop: One more than the last id.
+
+        Returns:
+            The names in the order of their ids.
+        """
+
+
+class NameIndex(Sequence[str]):
     """Names in the order in which they first appeared; the position of a name is its id.
 
-    Names are only ever appended, so an id stays the same for the life of an alignment.
+    Names are only ever appended, so an id stays the same for the life of an alignment. Names that
+    are stored elsewhere come first. They are looked up as they are needed and not loaded.
 
     >>> names = NameIndex(["Rome"])
     >>> names.get_or_add_id("Oslo"), names.get_or_add_id("Rome"), names[1], len(names)
     (1, 0, 'Oslo', 2)
 
     Args:
-        known: The names to start with, without duplicates, in the order of their ids.
+        known: Names to append, without duplicates, in the order of their ids.
+        stored: Names that are stored already.
     """
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
-        self._ids: dict[str, int] = {name: number for number, name in enumerate(known)}
-        self._cached_list = list(self._ids)
+    def __init__(self, known: Iterable[str] = (), stored: NameSource | None = None) -> None:
+        self._stored = stored
+        self._stored_count = 0 if stored is None else len(stored)
+        self._lookup_count = 0
+        # The new names, and those of the stored ones that were looked up.
+        self._ids: dict[str, int] = {}
+        self._has_all_ids = self._stored_count == 0
+        self._stored_names: list[str] | None = None
+        self._new_names: list[str] = []
+        self.get_or_add_ids(list(known))
 
     def get_or_add_id(self, name: str) -> int:
         """Return the id of a name; a name never seen before is appended.
@@ -32,8 +90,30 @@ class NameIndex:
         Returns:
             Its id.
         """
-        # One lookup, whether the name is known or new; the next free id is the number of names.
-        return self._ids.setdefault(name, len(self._ids))
+        return int(self.get_or_add_ids([name])[0])
+
+    def get_or_add_ids(self, names: Sequence[str]) -> IntArray:
+        """Return the ids of names; those never seen before are appended.
+
+        Args:
+            names: The names to look up or append, with or without duplicates.
+
+        Returns:
+            Their ids.
+        """
+        ids = self._ids
+        if self._has_all_ids:
+            # One lookup, whether a name is known or new: the next free id is the number of names.
+            known_count = len(ids)
+            found = [ids.setdefault(name, len(ids)) for name in names]
+            # A dict keeps the order of insertion, so the new ones are its last.
+            self._new_names += [*islice(reversed(ids), len(ids) - known_count)][::-1]
+        else:
+            unknown = self._look_up(names)
+            ids.update(zip(unknown, range(len(self), len(self) + len(unknown)), strict=True))
+            self._new_names += unknown
+            found = [ids[name] for name in names]
+        return np.array(found, dtype=np.int32)
 
     def find(self, name: str) -> int | None:
         """Look up a name without adding it.
@@ -44,7 +124,38 @@ class NameIndex:
         Returns:
             Its id, or None if it was never seen.
         """
+        self._look_up([name])
         return self._ids.get(name)
+
+    def find_ids(self, names: Sequence[str]) -> IntArray:
+        """Look up names without adding them.
+
+        Args:
+            names: The names to look up.
+
+        Returns:
+            Their ids; −1 for a name that was never seen.
+        """
+        self._look_up(names)
+        ids = self._ids
+        return np.fromiter((ids.get(name, -1) for name in names), np.int32, len(names))
+
+    def map_names(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return the names of some ids.
+
+        Args:
+            ids: The ids, with or without duplicates.
+
+        Returns:
+            The name of each id.
+        """
+        distinct = dict.fromkeys(ids)
+        stored = self._read_stored([number for number in distinct if number < self._stored_count])
+        new, count = self._new_names, self._stored_count
+        return {
+            number: stored[number] if number < count else new[number - count]
+            for number in distinct
+        }
 
     def list_names_after(self, count: int) -> list[str]:
         """Return the names that were appended after the first `count`.
@@ -55,26 +166,61 @@ class NameIndex:
         Returns:
             The names with the ids `count`, `count + 1`, …
         """
-        return self._names()[count:]
+        if count >= self._stored_count:
+            return self._new_names[count - self._stored_count :]
+        return self._load_names()[count:] + self._new_names
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ids
+        return isinstance(name, str) and self.find(name) is not None
 
-    def __getitem__(self, number: int) -> str:
-        return self._names()[number]
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[str]: ...
+    def __getitem__(self, number: int | slice) -> str | list[str]:
+        positions = range(len(self))[number]
+        if isinstance(positions, range):
+            return list(self.map_names(positions).values())
+        if positions >= self._stored_count:
+            return self._new_names[positions - self._stored_count]
+        return self._read_stored([positions])[positions]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
+        return iter(self.list_names_after(0))
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return self._stored_count + len(self._new_names)
 
-    def _names(self) -> list[str]:
-        # A dict keeps the order of insertion but has no access by position. Names are added in
-        # bulk and looked up afterwards, so the list is rebuilt only when it is out of date.
-        if len(self._cached_list) != len(self._ids):
-            self._cached_list = list(self._ids)
-        return self._cached_list
+    def _look_up(self, names: Sequence[str]) -> list[str]:
+        """Remember the ids of stored names, and list the names that are unknown, each once."""
+        unknown = [name for name in dict.fromkeys(names) if name not in self._ids]
+        if not unknown or self._has_all_ids:
+            return unknown
+        if self._should_load(len(unknown)):
+            self._ids.update(zip(self._load_names(), range(self._stored_count), strict=True))
+            self._has_all_ids = True
+        else:
+            assert self._stored is not None
+            self._ids.update(self._stored.find_ids(unknown))
+        return [name for name in unknown if name not in self._ids]
+
+    def _read_stored(self, ids: Sequence[int]) -> Mapping[int, str] | Sequence[str]:
+        """Read stored names by id, or all of them."""
+        if not ids or self._stored is None:
+            return {}
+        if self._stored_names is not None or self._should_load(len(ids)):
+            return self._load_names()
+        return self._stored.read_names(ids)
+
+    def _should_load(self, lookup_count: int) -> bool:
+        self._lookup_count += lookup_count
+        return self._stored_count <= max(FEW_NAMES, LOOKUP_SHARE * self._lookup_count)
+
+    def _load_names(self) -> list[str]:
+        if self._stored_names is None:
+            assert self._stored is not None
+            self._stored_names = self._stored.read_range(0, self._stored_count)
+        return self._stored_names
 
 
 @dataclass

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign.graph import AttributeTriples, IntArray
+from everalign.graph import IntArray, Vocabulary
 from everalign.literals.ngrams import Starts
 from everalign.literals.parsing import ParsedLiterals, TextTable
 
@@ -106,6 +106,7 @@ def find_entity_names(literals: ParsedLiterals, entity_count: int) -> EntityName
         At most `MAX_NAMES` names per entity, in the order of literal ids.
 
     Example:
+        >>> from everalign.graph import AttributeTriples
         >>> rows = np.array([[1, 0, 0]], dtype=np.int32)
         >>> literals = ParsedLiterals(AttributeTriples(rows, ["label"], ['"Москва"']))
         >>> names = find_entity_names(literals, 2)
@@ -212,45 +213,33 @@ def extract_iri_names(entities: Sequence[str]) -> list[str | None]:
     return [_extract_iri_name(entity) for entity in entities]
 
 
-def add_iri_names(
-    attribute_triples: AttributeTriples, entities: Sequence[str], present: NDArray[np.bool_]
-) -> AttributeTriples:
-    """Add the readable part of IRIs as one more attribute.
+def encode_iri_names(vocabulary: Vocabulary, known_count: int) -> IntArray:
+    """Encode the readable parts of IRIs as literals of one attribute.
 
     Args:
-        attribute_triples: The attribute triples of a graph.
-        entities: The IRI of each entity.
-        present: Which entities get the attribute, if their IRI has a name.
+        vocabulary: The names of a graph. The attribute and the literals are added to it.
+        known_count: How many entities to skip: only those behind them are encoded.
 
     Returns:
-        The attribute triples with those of `IRI_NAME_ATTRIBUTE` behind them.
+        Rows (entity, attribute, literal) of the entities whose IRI has a readable name.
 
     Example:
-        >>> iris = ["http://x.org/Ada_Lovelace"]
-        >>> named = add_iri_names(AttributeTriples.empty(), iris, np.array([True]))
-        >>> named.attributes, named.literals
-        (['name in the IRI'], ['"Ada Lovelace"'])
+        >>> from everalign.graph import NameIndex
+        >>> iris = ["http://x.org/Ada_Lovelace", "http://x.org/Q42", "http://x.org/The_Edge"]
+        >>> vocabulary = Vocabulary(entities=NameIndex(iris))
+        >>> encode_iri_names(vocabulary, known_count=1).tolist()
+        [[2, 0, 0]]
+        >>> list(vocabulary.attributes), list(vocabulary.literals)
+        (['name in the IRI'], ['"The Edge"'])
     """
-    named = [
-        (entity, name)
-        for entity, name in enumerate(extract_iri_names(entities))
-        if name and present[entity]
-    ]
-    if not named:
-        return attribute_triples
-    names = {name: i for i, name in enumerate(dict.fromkeys(name for _, name in named))}
-    attribute = len(attribute_triples.attributes)
-    first_literal = len(attribute_triples.literals)
-    rows: IntArray = np.array(
-        # New ids follow the old ones: ids of literals must not shift.
-        [(entity, attribute, first_literal + names[name]) for entity, name in named],
-        dtype=np.int32,
-    )
-    return AttributeTriples(
-        np.concatenate([attribute_triples.triples, rows]),
-        [*attribute_triples.attributes, IRI_NAME_ATTRIBUTE],
-        [*attribute_triples.literals, *map(quote_literal, names)],
-    )
+    names = extract_iri_names(vocabulary.entities.list_names_after(known_count))
+    named = [(entity, name) for entity, name in enumerate(names, known_count) if name]
+    rows = np.zeros((len(named), 3), dtype=np.int32)
+    if named:
+        rows[:, 0] = [entity for entity, _ in named]
+        rows[:, 1] = vocabulary.attributes.get_or_add_id(IRI_NAME_ATTRIBUTE)
+        rows[:, 2] = vocabulary.literals.get_or_add_ids([quote_literal(n) for _, n in named])
+    return rows
 
 
 def quote_literal(text: str) -> str:

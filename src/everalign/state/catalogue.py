@@ -7,14 +7,20 @@ is newer than the version it started with sees one consistent state, whatever a 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from everalign.state.database import Database
 from everalign.state.deltas import Delta, Json, NameList, Version
 from everalign.state.ledger import EventKind, LedgerEvent
+from everalign.state.names import (
+    StoredNames,
+    count_names,
+    insert_names,
+    open_names,
+    read_delta_names,
+)
 
 # Looking a kind up here is faster than calling the enum, once for each event of a long history.
 _EVENT_KINDS = {kind.value: kind for kind in EventKind}
@@ -96,22 +102,19 @@ class Catalogue:
         """
         return self._find_last_files("link_files", version)
 
-    def read_names(self, name_list: NameList) -> list[str]:
-        """Read all names of one side and kind.
+    def open_names(self, name_list: NameList) -> StoredNames:
+        """Open the names of one side and kind.
 
         Args:
             name_list: Side and kind.
 
         Returns:
-            The names in the order of their ids.
+            The names that the last visible version has; none of them is read yet.
+
+        Raises:
+            StateDamagedError: There are fewer or more names than were written.
         """
-        # A pending delta has its names in the table already; they are visible once a version has
-        # applied it.
-        sql = """
-            SELECT text FROM name WHERE side = ? AND kind = ?
-            AND delta <= (SELECT max(number) FROM delta WHERE version <= ?) ORDER BY id
-        """
-        return self._database.fetch_column(sql, *name_list, self.last_version)
+        return open_names(self._database, name_list, self.last_version)
 
     def count_names(self, name_list: NameList, version: int) -> int:
         """Count the names of one side and kind that were known at a version.
@@ -123,12 +126,7 @@ class Catalogue:
         Returns:
             The number of names.
         """
-        sql = """
-            SELECT count(*) FROM name WHERE side = ? AND kind = ?
-            AND delta <= (SELECT max(number) FROM delta WHERE version <= ?)
-        """
-        count: int = self._database.fetch_value(sql, *name_list, version)
-        return count
+        return count_names(self._database, name_list, version)
 
     def read_delta_names(self, name_list: NameList, delta: int) -> list[str]:
         """Read the names of one side and kind that came with a delta.
@@ -140,8 +138,7 @@ class Catalogue:
         Returns:
             The names in the order of their ids.
         """
-        sql = "SELECT text FROM name WHERE side = ? AND kind = ? AND delta = ? ORDER BY id"
-        return self._database.fetch_column(sql, *name_list, delta)
+        return read_delta_names(self._database, name_list, delta)
 
     def next_delta_number(self) -> int:
         """Return the number that the next delta will have.
@@ -216,8 +213,7 @@ class Catalogue:
         # One transaction, so that ids never exist without their names.
         with self._database.transaction() as connection:
             connection.execute("INSERT INTO delta VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
-            for name_list, names in delta.new_names.items():
-                _insert_names(connection, name_list, names, number)
+            insert_names(connection, delta.new_names, number)
 
     def insert_version(
         self,
@@ -284,15 +280,3 @@ class Catalogue:
                 self._database.fetch_rows(sql, *values)
             )
         ]
-
-
-def _insert_names(
-    connection: sqlite3.Connection, name_list: NameList, names: Sequence[str], delta: int
-) -> None:
-    # Ids go on where the delta before has ended. Names are never removed, so there are no gaps.
-    sql = "SELECT coalesce(max(id) + 1, 0) FROM name WHERE side = ? AND kind = ?"
-    first_id = connection.execute(sql, name_list).fetchone()[0]
-    connection.executemany(
-        "INSERT INTO name VALUES (?, ?, ?, ?, ?)",
-        ((*name_list, name_id, text, delta) for name_id, text in enumerate(names, first_id)),
-    )

@@ -57,12 +57,18 @@ CREATE TABLE delta (
 CREATE UNIQUE INDEX at_most_one_pending ON delta (version IS NULL) WHERE version IS NULL;
 
 CREATE TABLE name (
-    side TEXT NOT NULL CHECK (side IN ('left', 'right')),
-    kind TEXT NOT NULL CHECK (kind IN ('entity', 'relation', 'attribute', 'literal')),
-    id INTEGER NOT NULL,
-    text TEXT NOT NULL,
+    key INTEGER PRIMARY KEY,   -- 2^32 times the number of the list (side and kind), plus the id
+    hash INTEGER NOT NULL,     -- of the text, 64 bits
+    checksum INTEGER NOT NULL, -- of key and text
+    text TEXT NOT NULL
+);
+CREATE INDEX name_of_hash ON name (hash);
+
+CREATE TABLE name_count (
+    list INTEGER NOT NULL,
     delta INTEGER NOT NULL REFERENCES delta(number),
-    PRIMARY KEY (side, kind, id)
+    count INTEGER NOT NULL,    -- the names of the list with those of this delta
+    PRIMARY KEY (list, delta)
 ) WITHOUT ROWID;
 
 CREATE TABLE event (
@@ -89,8 +95,8 @@ CREATE TRIGGER {table}_{action} BEFORE {action} ON {table} {condition}
 BEGIN SELECT RAISE(ABORT, 'rows of table {table} cannot be changed'); END;
 """
 _FORBIDDEN_CHANGES = [
-    *((table, "DELETE", "") for table in ("version", "delta", "name", "event")),
-    *((table, "UPDATE", "") for table in ("version", "name", "event")),
+    *((table, "DELETE", "") for table in ("version", "delta", "name", "name_count", "event")),
+    *((table, "UPDATE", "") for table in ("version", "name", "name_count", "event")),
     # The one exception: the version of a pending delta is set when it has been applied.
     ("delta", "UPDATE", "WHEN old.version IS NOT NULL"),
 ]
@@ -119,6 +125,11 @@ class Database:
     def __init__(self, layout: StateLayout, connection: sqlite3.Connection) -> None:
         self._layout = layout
         self._connection = connection
+
+    @property
+    def path(self) -> Path:
+        """The file of the database, for messages."""
+        return self._layout.database
 
     def check_format(self) -> None:
         """Check that the database is one of ours and has the format of this release.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from itertools import product
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -15,6 +16,12 @@ Side: TypeAlias = Literal["left", "right"]
 NameKind: TypeAlias = Literal["entity", "relation", "attribute", "literal"]
 NameList: TypeAlias = tuple[Side, NameKind]
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+
+NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
+# In the order of their numbers in the database.
+NAME_LISTS: tuple[NameList, ...] = tuple(product(get_args(Side), NAME_KINDS))
+# Rows (entity, attribute, literal) of the left and the right entities that are new.
+IRI_NAME_ARRAYS = ("left_iri_names", "right_iri_names")
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -29,7 +36,8 @@ class Delta:
     Attributes:
         digest: The digest of the whole input, see `compute_digest`.
         source: Where the input came from, for people.
-        arrays: Rows of ids by name, such as `left_triples`.
+        arrays: Rows of ids by name, such as `left_added_triples`. The arrays `IRI_NAME_ARRAYS`
+            belong to the new names: they say what is readable in the IRIs of new entities.
         new_names: New names by side and kind, in the order of their ids.
         counts: Numbers about the input, for people.
         rescore_all: Whether the method scores all entities again, not only the affected ones.
@@ -47,7 +55,7 @@ class Delta:
     @property
     def has_effect(self) -> bool:
         """Whether it changes any fact or decision."""
-        return any(map(len, self.arrays.values()))
+        return any(len(rows) for name, rows in self.arrays.items() if name not in IRI_NAME_ARRAYS)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from everalign._platform import sync_directory
 from everalign.errors import StateError
 from everalign.state.catalogue import Catalogue, DeltaRow
 from everalign.state.database import create_database, open_database
-from everalign.state.deltas import Delta, Json, LazyMapping, NameKind, NameList, Side, Version
+from everalign.state.deltas import NAME_LISTS, Delta, Json, LazyMapping, NameKind, Side, Version
 from everalign.state.files import (
     Array,
     StateLayout,
@@ -25,12 +25,9 @@ from everalign.state.files import (
 )
 from everalign.state.ledger import LedgerEvent, replay_events
 from everalign.state.links import LinkSet, ScoredPair, pairs_from_array, pairs_to_array
+from everalign.state.names import StoredNames
 
 logger = logging.getLogger(__name__)
-
-_SIDES: tuple[Side, ...] = ("left", "right")
-_NAME_KINDS: tuple[NameKind, ...] = ("entity", "relation", "attribute", "literal")
-_NAME_LISTS: tuple[NameList, ...] = tuple((side, kind) for side in _SIDES for kind in _NAME_KINDS)
 
 # The array of a version's proposals, beside the arrays of its method. A method can hardly want
 # this name for an array of its own; if it does, it is refused.
@@ -166,17 +163,20 @@ class StateStore:
         """
         return self._catalogue.read_settings()
 
-    def read_names(self, side: Side, kind: NameKind) -> list[str]:
-        """Read all names of one side and kind.
+    def open_names(self, side: Side, kind: NameKind) -> StoredNames:
+        """Open the names of one side and kind.
 
         Args:
             side: Left or right.
             kind: The kind of the names.
 
         Returns:
-            The names; the position of a name is its id.
+            The names that the last version has, to look up as they are needed.
+
+        Raises:
+            StateDamagedError: There are fewer or more names than were written.
         """
-        return self._catalogue.read_names((side, kind))
+        return self._catalogue.open_names((side, kind))
 
     def count_names(self, side: Side, kind: NameKind, version: int) -> int:
         """Count the names of one side and kind that were known at a version.
@@ -388,7 +388,7 @@ class StateStore:
             row.digest,
             row.source,
             _stored_arrays(self._layout.delta_folder(row.number), row.files),
-            LazyMapping(_NAME_LISTS, partial(self._catalogue.read_delta_names, delta=row.number)),
+            LazyMapping(NAME_LISTS, partial(self._catalogue.read_delta_names, delta=row.number)),
             row.counts,
             row.rescore_all,
             row.runs_method,
