@@ -22,7 +22,7 @@ from everalign.methods import (
     create_method,
 )
 from everalign.select import check_fraction, describe_origin
-from everalign.session import AlignmentSession
+from everalign.session import AlignmentSession, EntityNames
 from everalign.state import Side
 from everalign.state.ledger import LinkSet, Pair
 from everalign.task import UpdateContext
@@ -113,7 +113,9 @@ def write_relation_statements(
     return len(stated)
 
 
-def find_entity(entity: str, left: NameIndex, right: NameIndex) -> tuple[int | None, int | None]:
+def find_entity(
+    entity: str, left: NameIndex | EntityNames, right: NameIndex | EntityNames
+) -> tuple[int | None, int | None]:
     """Find the ids of an entity.
 
     Args:

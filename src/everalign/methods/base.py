@@ -42,6 +42,8 @@ class AlignmentTask:
             of decisions.
         rejected: Pairs that people have rejected, as rows of (left, right). None of them may be a
             candidate, or keep its entities from other pairs.
+        dangling_entities: Ids of left and right entities that have no counterpart, as people
+            have decided; no candidate pair may have them.
     """
 
     left: Graph
@@ -59,9 +61,19 @@ class AlignmentTask:
     removed_triple_count: int = 0
     removed_link_count: int = 0
     rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
+    dangling_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
+
+    @property
+    def excluded_entities(self) -> tuple[IntArray, IntArray]:
+        """Ids of left and right entities that no candidate pair may have."""
+        left, right = (
+            np.concatenate([self.removed_entities[side], self.dangling_entities[side]])
+            for side in range(2)
+        )
+        return left, right
 
     def unlinked_entities(self) -> tuple[IntArray, IntArray]:
-        """List the entities that exist and have no trusted link.
+        """List the entities that exist, have no trusted link and may have a counterpart.
 
         Returns:
             Ids of left and of right entities, ascending.
@@ -71,7 +83,7 @@ class AlignmentTask:
         counts = self.left.entity_count, self.right.entity_count
         left, right = (
             _list_other_ids(
-                counts[side], np.concatenate([trusted[:, side], self.removed_entities[side]])
+                counts[side], np.concatenate([trusted[:, side], self.excluded_entities[side]])
             )
             for side in range(2)
         )

@@ -223,7 +223,7 @@ class Evidence:
         return replace(
             graphs,
             vectors=self._compute_vectors(task) if self._compute_vectors else None,
-            removed=task.removed_entities,
+            removed=task.excluded_entities,
             rejected=task.rejected,
             self_trained=literals is not None and not split.has_sufficient,
         )
