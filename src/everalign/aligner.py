@@ -302,8 +302,8 @@ class Aligner:
             right: The same for right entities.
             author: Who decides.
             comment: Why, in words.
-            keys: A key for each pair or entity, in order. A repeated request with the same keys changes
-                nothing and returns what was recorded first.
+            keys: A key for each pair or entity, in order. A repeated request with the same keys
+                changes nothing and returns what was recorded first.
             apply: Let all waiting decisions take effect at once, in a version of their own.
 
         Returns:
@@ -437,8 +437,9 @@ class Aligner:
     ) -> list[Link]:
         """List links, best first.
 
-        Decisions that are waiting count already, unless a version is asked for. At most one of `min_score`, `min_confidence` and `target_precision` can be given. The
-        last two are for methods whose scores are probabilities.
+        Decisions that are waiting count already, unless a version is asked for. At most one of
+        `min_score`, `min_confidence` and `target_precision` can be given. The last two are for
+        methods whose scores are probabilities.
 
         Args:
             min_score: Leave out found links that score less.
@@ -456,10 +457,44 @@ class Aligner:
             ConfigError: Limits exclude each other, or do not fit the method.
             StateError: There is no such version.
         """
+        return list(
+            self.iterate_links(
+                min_score=min_score,
+                min_confidence=min_confidence,
+                target_precision=target_precision,
+                at=at,
+                found_only=found_only,
+            )
+        )
+
+    def iterate_links(
+        self,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        target_precision: float | None = None,
+        at: int | None = None,
+        found_only: bool = False,
+    ) -> Iterator[Link]:
+        """Iterate over what `links` lists, without holding all of it in memory.
+
+        Args:
+            min_score: As in `links`.
+            min_confidence: As in `links`.
+            target_precision: As in `links`.
+            at: As in `links`.
+            found_only: As in `links`.
+
+        Yields:
+            Links, best first.
+
+        Raises:
+            ConfigError: Limits exclude each other, or do not fit the method.
+            StateError: There is no such version.
+        """
         selection = Selection(min_score, min_confidence, target_precision, found_only)
         with self._read() as session:
-            session.check_started()
-            return list(iterate_links(session, selection, at))
+            yield from iterate_links(session, selection, at)
 
     def export(
         self,
@@ -579,9 +614,7 @@ class Aligner:
         with self._read() as session:
             return list(iterate_link_events(session, entity, since))
 
-    def iterate_history(
-        self, entity: str | None = None, *, since: int = 0
-    ) -> Iterator[LinkEvent]:
+    def iterate_history(self, entity: str | None = None, *, since: int = 0) -> Iterator[LinkEvent]:
         """Iterate over what `history` lists, without holding all of it in memory.
 
         Args:
@@ -682,7 +715,10 @@ class Aligner:
         """
         pairs = read_pairs(gold)
         with self._read() as session:
-            links, calibrated = list(iterate_links(session, Selection(), at)), is_calibrated(session)
+            links, calibrated = (
+                list(iterate_links(session, Selection(), at)),
+                is_calibrated(session),
+            )
         # The method did not find given links, and may not link their entities otherwise: counted
         # in, they would raise the scores, and gold links of their entities would lower them.
         given = [link for link in links if link.origin == "given"]

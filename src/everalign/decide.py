@@ -53,7 +53,7 @@ def record_pairs(
 
     Raises:
         ConfigError: The keys do not fit the pairs.
-        SeedError: A name is unknown, pairs contradict each other, or there was nothing to withdraw.
+        SeedError: A name is unknown, pairs contradict each other, or there is nothing to withdraw.
         StateError: The alignment has no version yet.
     """
     session.check_started()
@@ -157,9 +157,7 @@ def read_waiting_view(session: AlignmentSession) -> WaitingView:
     )
 
 
-def name_decision(
-    recorded: RecordedDecision, left: EntityNames, right: EntityNames
-) -> Decision:
+def name_decision(recorded: RecordedDecision, left: EntityNames, right: EntityNames) -> Decision:
     """Give a decision the names of its entities.
 
     Args:

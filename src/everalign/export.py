@@ -83,7 +83,9 @@ def export_links(
     return _write_rows(map(_convert_link, links), stream, format, style)
 
 
-def _write_rows(rows: Iterator[LinkRow], stream: IO[bytes], format: str, style: ExportStyle) -> int:
+def _write_rows(
+    rows: Iterator[LinkRow], stream: IO[bytes], format: str, style: ExportStyle
+) -> int:
     """Write links, page by page where a file is the same as its parts one after the other."""
     page_size = PAGE_SIZE if format in LINE_FORMATS else None
     # The first page also if there are no links: some formats have a beginning and an end.
@@ -215,9 +217,7 @@ def _list_rejected(session: AlignmentSession, at: int | None) -> list[NamePair]:
     view = read_waiting_view(session) if at is None else WaitingView()
     rows = session.store.iterate_links(PairStatus.REJECTED, at)
     left, right = session.entity_names()
-    return [
-        (left[row.left], right[row.right]) for row in view.show(rows, PairStatus.REJECTED)
-    ]
+    return [(left[row.left], right[row.right]) for row in view.show(rows, PairStatus.REJECTED)]
 
 
 def _last_finding(events: Sequence[LedgerEvent]) -> LedgerEvent | None:

@@ -129,7 +129,7 @@ def _iterate_entity_events(
         by_version[event.version].append(event)
     for version in sorted({*folded, *by_version}):
         # A link that makes way was not decided about itself: the decision is another entity's.
-        causes = {event.decision for event in by_version[version]} - {None}
+        causes = {row.decision for row in by_version[version] if row.decision is not None}
         others = causes - {decision.number for decision in folded[version]}
         known = [row for number in others for row in store.inbox.read_range(number - 1, number)]
         yield from describer.describe(version, by_version[version], folded[version], known)
@@ -155,7 +155,7 @@ class _EventDescriber:
         told: set[int] = set()
         for event in events:
             cause = None if event.decision is None else causes[event.decision]
-            if cause is not None and (cause.pair, cause.kind) == (event.pair, event.kind):
+            if cause is not None and cause.pair == event.pair and cause.kind == event.kind.value:
                 told.add(cause.number)
             yield LinkEvent(
                 event.version,

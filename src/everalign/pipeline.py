@@ -475,7 +475,10 @@ def _diff_found(
 ) -> list[LedgerEvent]:
     """Merge found links with those in force; an entity that lost facts must be found again."""
     reduced = context.entities_with_removed_facts()
-    dangling = set(context.dangling_entities[0].tolist()), set(context.dangling_entities[1].tolist())
+    dangling = (
+        set(context.dangling_entities[0].tolist()),
+        set(context.dangling_entities[1].tolist()),
+    )
     kept = [link for link in links.found_links if not _has_entity_in(link.pair, reduced)]
     accepted = [
         link for link in _list_pairs(found.accepted()) if not _has_entity_in(link.pair, dangling)

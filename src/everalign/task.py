@@ -253,9 +253,11 @@ class UpdateContext:
     def _decided_pairs(self) -> set[Pair]:
         """The pairs about which people have decided since the method last ran."""
         store, last = self.session.store, self.session.store.last_version()
-        coming = set() if self.pending is None else {
-            decision.pair for decision in self.session.coming_decisions()
-        }
+        coming = (
+            set()
+            if self.pending is None
+            else {decision.pair for decision in self.session.coming_decisions()}
+        )
         if self.method_version is None or last is None:
             return coming
         return coming | store.list_decided_pairs(self.method_version, last)

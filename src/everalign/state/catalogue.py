@@ -134,7 +134,9 @@ class Catalogue:
         Returns:
             The version, or None if the decision is waiting.
         """
-        sql = "SELECT number FROM version WHERE inbox_upto >= ? ORDER BY inbox_upto, number LIMIT 1"
+        sql = (
+            "SELECT number FROM version WHERE inbox_upto >= ? ORDER BY inbox_upto, number LIMIT 1"
+        )
         number = self._database.fetch_value(sql, decision)
         return None if number is None or number > self.last_version else int(number)
 
@@ -219,7 +221,9 @@ class Catalogue:
         names: dict[int, str] = {}
         for chunk in split_chunks(ids):
             marks = ", ".join("?" * len(chunk))
-            sql = f"SELECT id, text FROM name WHERE side = ? AND kind = 'entity' AND id IN ({marks})"
+            sql = (
+                f"SELECT id, text FROM name WHERE side = ? AND kind = 'entity' AND id IN ({marks})"
+            )
             names.update(self._database.fetch_rows(sql, side, *chunk))
         return names
 
@@ -287,8 +291,8 @@ class Catalogue:
         """
         wanted = {"left_id": left, "right_id": right}
         ids = {column: entity for column, entity in wanted.items() if entity is not None}
-        # Within a version, events apply in the order of their numbers. Only names of columns become
-        # part of the text; values are bound.
+        # Within a version, events apply in the order of their numbers. Only names of columns
+        # become part of the text; values are bound.
         sql = f"""
             SELECT {_EVENT_COLUMNS} FROM event WHERE (version, number) > (?, ?) AND version <= ?
             {" ".join(f"AND {column} = ?" for column in ids)} ORDER BY version, number LIMIT ?
@@ -469,8 +473,7 @@ def insert_events(connection: sqlite3.Connection, events: Iterable[LedgerEvent])
         (
             # The score as a plain float: its text is part of the checksum.
             add_checksum(
-                (number, event.version, event.kind.value, *event.pair, float(event.score))
-                + event[5:]
+                (number, event[0], event.kind.value, *event.pair, float(event[4]), *event[5:])
             )
             for number, event in enumerate(events, first)
         ),

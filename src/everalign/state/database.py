@@ -148,10 +148,7 @@ BEGIN SELECT RAISE(ABORT, 'rows of table {table} cannot be changed'); END;
 """
 _INTERVAL_TABLES = ("link", "decision", "removed_entity")
 _FORBIDDEN_CHANGES = [
-    *(
-        (table, "DELETE", "")
-        for table in ("version", "delta", "name", "event", *_INTERVAL_TABLES)
-    ),
+    *((table, "DELETE", "") for table in ("version", "delta", "name", "event", *_INTERVAL_TABLES)),
     *((table, "UPDATE", "") for table in ("version", "name", "event")),
     # The exceptions: the version of a pending delta is set when it has been applied, and an
     # interval that is open can be closed.

@@ -107,7 +107,9 @@ class DecisionTable:
         for column, ids in (("left_id", lefts), ("right_id", rights)):
             for chunk in split_chunks(sorted(ids)):
                 marks = ", ".join("?" * len(chunk))
-                sql = f"SELECT {_COLUMNS} FROM decision WHERE {column} IN ({marks}) AND {_IN_FORCE}"
+                sql = (
+                    f"SELECT {_COLUMNS} FROM decision WHERE {column} IN ({marks}) AND {_IN_FORCE}"
+                )
                 found.update(self._fetch(sql, *chunk, version, version))
         return sorted(found)
 

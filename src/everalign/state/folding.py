@@ -91,7 +91,9 @@ class DecisionPlanner:
             The plan.
         """
         removals = removals or RemovalChanges()
-        entities = self._extend(_add_removals(list_entities([row.pair for row in given]), removals))
+        entities = self._extend(
+            _add_removals(list_entities([row.pair for row in given]), removals)
+        )
         before = self._decisions.read_of_entities(*entities, self._version - 1)
         after = fold_decisions({row.pair: row.kind for row in before}, given)
         requests = {row.pair: row.request for row in given if row.request is not None}

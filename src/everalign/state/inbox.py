@@ -1,9 +1,9 @@
 """The decision inbox: decisions of people, recorded at any time, also while an update runs.
 
-It is a database of its own, so that nobody waits for the writer of the alignment. A decision is on
-the disk when `append_decisions` returns. The versions that take decisions up say how far they have
-come: `version.inbox_upto` is the number of the last one. Decisions with higher numbers are waiting.
-Nothing is ever removed: who decided what, and when, can always be read.
+It is a database of its own, so that nobody waits for the writer of the alignment. A decision is
+on the disk when `append_decisions` returns. The versions that take decisions up say how far they
+have come: `version.inbox_upto` is the number of the last one. Decisions with higher numbers are
+waiting. Nothing is ever removed: who decided what, and when, can always be read.
 """
 
 from __future__ import annotations
@@ -127,8 +127,7 @@ class DecisionInbox:
         decided_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         with self._database.transaction() as connection:
             return [
-                self._append(connection, request, decided_at, seen_version)
-                for request in requests
+                self._append(connection, request, decided_at, seen_version) for request in requests
             ]
 
     def last_number(self) -> int:
@@ -256,6 +255,6 @@ def open_inbox(layout: StateLayout) -> Iterator[DecisionInbox]:
 
 def _parse_rows(rows: Sequence[tuple[Any, ...]]) -> list[RecordedDecision]:
     return [
-        RecordedDecision(*row[:4], DecisionKind(row[4]), *row[5:])
+        RecordedDecision._make((*row[:4], DecisionKind(row[4]), *row[5:]))
         for row in check_rows(rows, "decision of inbox.sqlite")
     ]

@@ -93,9 +93,7 @@ def plan_interval_changes(
     """
     known = {interval.pair: interval for interval in before}
     after = _list_states(replay_events(events, build_link_set(known.values())))
-    closed = [
-        interval for pair, interval in known.items() if after.get(pair) != interval[4:]
-    ]
+    closed = [interval for pair, interval in known.items() if after.get(pair) != interval[4:]]
     opened = [
         LinkInterval(pair[0], version, pair[1], FOREVER, *state)
         for pair, state in after.items()

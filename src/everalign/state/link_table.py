@@ -75,7 +75,9 @@ class LinkTable:
         page = self.read_page(version, status=status)
         while page:
             yield from page
-            page = self.read_page(version, page[-1], status=status) if len(page) == PAGE_SIZE else []
+            page = (
+                self.read_page(version, page[-1], status=status) if len(page) == PAGE_SIZE else []
+            )
 
     def iterate_best(self, version: int, status: PairStatus) -> Iterator[LinkInterval]:
         """Iterate over the links in force at the last version, best first.
@@ -116,9 +118,7 @@ class LinkTable:
                 found.update(self._fetch(sql, *chunk, version, version))
         return sorted(found)
 
-    def read_changed(
-        self, start: int, end: int
-    ) -> tuple[list[LinkInterval], list[LinkInterval]]:
+    def read_changed(self, start: int, end: int) -> tuple[list[LinkInterval], list[LinkInterval]]:
         """Read what differs between two versions.
 
         Args:

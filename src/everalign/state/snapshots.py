@@ -89,9 +89,7 @@ class GraphSnapshot:
             )
             for kind, facts in zip(FACT_KINDS, (self.triples, self.literals), strict=True)
         )
-        return GraphSnapshot(
-            (triples[0], triples[1]), (literals[0], literals[1]), self.decisions
-        )
+        return GraphSnapshot((triples[0], triples[1]), (literals[0], literals[1]), self.decisions)
 
     def present_entities(self, side: int, entity_count: int) -> Mask:
         """Tell which entities have a fact; the others were removed.
