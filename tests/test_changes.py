@@ -32,7 +32,7 @@ def links(aligner: Aligner, at: int | None = None) -> dict[str, str]:
     return {link.left: link.right for link in aligner.links(at=at)}
 
 
-def list_events(aligner: Aligner, entity: str) -> list[tuple[int, str, str]]:
+def list_events(aligner: Aligner, entity: str) -> list[tuple[int | None, str, str]]:
     return [(h.version, h.kind, h.reason) for h in aligner.history(entity)]
 
 
@@ -112,7 +112,7 @@ def test_where_a_link_is_rejected_the_runner_up_wins(tmp_path: Path, by_update: 
 
 
 def test_a_confirmed_link_is_never_overruled(towns: Aligner) -> None:
-    (report,) = towns.confirm([("Oslo", "Рим")]).reports
+    (report,) = towns.confirm([("Oslo", "Рим")], apply=True).reports
     assert report.links_retracted == 1, "that of Oslo, which was in force"
     towns.update(full=True)
     assert links(towns)["Oslo"] == "Рим"
@@ -122,21 +122,23 @@ def test_a_confirmed_link_is_never_overruled(towns: Aligner) -> None:
 
 def test_a_decision_takes_effect_without_the_method(towns: Aligner) -> None:
     before = towns.status().reports[-1].notes
-    (report,) = towns.confirm([("Rome", "Рим")]).reports
+    (report,) = towns.confirm([("Rome", "Рим")], apply=True).reports
     assert report.version == 1
     assert report.notes == before
 
 
-def test_the_same_decision_twice_has_no_effect(towns: Aligner) -> None:
-    assert towns.confirm([("Rome", "Рим")]).reports
-    assert towns.confirm([("Rome", "Рим")]).message == "nothing to do: already confirmed"
-    assert towns.confirm(toys.SEEDS).message == "nothing to do: already confirmed"
+def test_the_same_decision_twice_changes_no_link(towns: Aligner) -> None:
+    towns.confirm([("Rome", "Рим")], apply=True)
+    before = towns.links()
+    (report,) = towns.confirm([("Rome", "Рим"), *toys.SEEDS], apply=True).reports
+    assert (report.links_confirmed, report.links_retracted) == (0, 0)
+    assert towns.links() == before
 
 
 def test_decisions_can_change_and_be_withdrawn(towns: Aligner) -> None:
     pair = [("Rome", "Рим")]
     for decide in (towns.confirm, towns.reject, towns.confirm, towns.withdraw):
-        assert len(decide(pair).reports) == 1
+        assert len(decide(pair, apply=True).reports) == 1
     assert "Rome" not in links(towns)
     assert [what for _, what, _ in list_events(towns, "Rome")][-4:] == [
         "confirmed", "rejected", "confirmed", "withdrawn",
@@ -172,6 +174,8 @@ def test_a_seed_that_contradicts_an_earlier_one_changes_nothing(towns: Aligner) 
 
 def test_a_confirmation_takes_the_place_of_a_seed(towns: Aligner) -> None:
     towns.confirm([("Norway", "Рим")])
+    assert links(towns)["Norway"] == "Рим"
+    towns.apply_decisions()
     assert links(towns)["Norway"] == "Рим"
     reasons = [reason for _, what, reason in list_events(towns, "Norway") if what == "withdrawn"]
     assert reasons == ["another link of its entities was confirmed"]
@@ -244,19 +248,21 @@ def test_the_last_of_several_decisions_counts(towns: Aligner) -> None:
 
 
 @pytest.mark.parametrize("decision", ["confirm", "reject", "withdraw"])
+@pytest.mark.parametrize("applied", [False, True], ids=["waiting", "applied"])
 def test_an_update_without_anything_new_takes_up_decisions_once(
-    towns: Aligner, decision: str
+    towns: Aligner, decision: str, applied: bool
 ) -> None:
-    getattr(towns, decision)([("Italy", "Италия")] if decision != "confirm" else [("Rome", "Рим")])
+    pairs = [("Italy", "Италия")] if decision != "confirm" else [("Rome", "Рим")]
+    getattr(towns, decision)(pairs, apply=applied)
     (report,) = towns.update().reports
-    assert (report.version, report.source) == (2, "earlier decisions")
+    assert (report.version, report.source) == (1 + applied, "earlier decisions")
     seeds = len(toys.SEEDS) + (1 if decision == "confirm" else -1)
     assert report.notes == (f"{seeds} seeds, 0 full passes",)
     assert towns.update().message == "nothing to do: no changes given"
 
 
 def test_decisions_that_were_reverted_are_not_taken_up(towns: Aligner) -> None:
-    towns.confirm([("Rome", "Рим")])
+    towns.confirm([("Rome", "Рим")], apply=True)
     towns.revert(0)
     assert towns.update().message == "nothing to do: no changes given"
     towns.revert(1)
@@ -281,8 +287,8 @@ def test_a_withdrawal_can_be_given_again(towns: Aligner) -> None:
 
 def test_reverting_makes_a_version_like_the_old_one(towns: Aligner) -> None:
     towns.update(left=[("Turin", "in", "Italy")])
-    towns.confirm([("Rome", "Рим")])
-    towns.reject([("Oslo", "Осло")])
+    towns.confirm([("Rome", "Рим")], apply=True)
+    towns.reject([("Oslo", "Осло")], apply=True)
     towns.update(change=ChangeSet(removed_left_entities=["Norway"]))
     assert towns.revert(0).reports[0].version == 5
     now, then = towns.status(), towns.status().reports[0]
@@ -300,7 +306,7 @@ def test_reverting_makes_a_version_like_the_old_one(towns: Aligner) -> None:
 
 
 def test_a_reversion_can_be_reverted(towns: Aligner) -> None:
-    towns.confirm([("Rome", "Рим")])
+    towns.confirm([("Rome", "Рим")], apply=True)
     towns.revert(0)
     towns.revert(1)
     assert links(towns) == links(towns, at=1)
@@ -376,7 +382,7 @@ def test_a_full_pass_of_contea_trains_anew(tmp_path: Path, quick: Config) -> Non
 
 
 def test_the_history_says_what_a_confirmed_link_replaces(towns: Aligner) -> None:
-    towns.confirm([("Oslo", "Рим")])
+    towns.confirm([("Oslo", "Рим")], apply=True)
     assert list_events(towns, "Oslo")[-1] == (
         1, "confirmed", "confirmed by a person: replaces Oslo – Осло",
     )  # fmt: skip
@@ -386,8 +392,7 @@ def test_the_same_update_with_a_withdrawal_may_be_run_twice(towns: Aligner) -> N
     change = ChangeSet(withdrawn=[("Italy", "Италия")], added_left=[("Rome", "near", "Oslo")])
     towns.update(change=change)
     assert towns.update(change=change).message == ALL_KNOWN
-    outcome = towns.withdraw([("Italy", "Италия")])
-    assert outcome.message == "nothing to do: already withdrawn"
+    assert towns.withdraw([("Italy", "Италия")]).decisions[0].kind == "withdrawn"
     with pytest.raises(SeedError, match="was neither given nor confirmed nor rejected"):
         towns.withdraw([("Oslo", "Рим")])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,8 @@ from everalign._progress import Progress, no_progress
 from everalign.benchmark.metrics import Scores, calibration_error, score_links
 from everalign.changeset import ChangeSet
 from everalign.config import Config
-from everalign.errors import EverAlignError
+from everalign.decide import DecisionNote, record_entities, record_pairs
+from everalign.errors import ConfigError, EverAlignError, StateLockedError
 from everalign.explain import (
     explain_entity,
     list_relation_alignments,
@@ -21,26 +23,29 @@ from everalign.export import export_links
 from everalign.graph import LinkSource, TripleSource, read_pairs
 from everalign.history import (
     describe_status,
+    iterate_link_events,
     list_differences,
     list_link_changes,
-    list_link_events,
     name_version_range,
 )
 from everalign.io import ExportStyle, LinkChange
 from everalign.io.links import write_change_feed
 from everalign.pipeline import (
-    apply_decisions,
+    apply_waiting_decisions,
     check_seeds_given,
     create_alignment,
     resolve_config,
     revert_alignment,
     update_alignment,
 )
-from everalign.select import Selection, is_calibrated, select_links
+from everalign.select import Selection, is_calibrated, iterate_links
 from everalign.session import AlignmentSession
 from everalign.state import StateStore
+from everalign.state.decisions import DecisionKind
 from everalign.types import (
     AlignmentStatus,
+    Decision,
+    DecisionResult,
     Explanation,
     Link,
     LinkDifference,
@@ -164,7 +169,7 @@ class Aligner:
         try:
             with self._read() as session:
                 method, version = session.config.method, session.store.last_version()
-                count = len(session.store.read_links().links)
+                count = sum(session.store.count_links()[:2])
         # A debugger may show an aligner whose directory is gone or damaged.
         except EverAlignError as error:
             return f"<Aligner {str(self.state)!r}: {error}>"
@@ -210,70 +215,216 @@ class Aligner:
         with self._write() as session:
             return update_alignment(session, change, progress, rescore_all=full)
 
-    def confirm(self, pairs: LinkSource) -> UpdateResult:
+    def confirm(
+        self,
+        pairs: LinkSource,
+        *,
+        author: str = "",
+        comment: str = "",
+        keys: Sequence[str] | None = None,
+        apply: bool = False,
+    ) -> DecisionResult:
         """Confirm links: they are in force from now on, and no method overrules that.
 
-        It takes effect at once. The next `update` revises other links accordingly, also without
-        other changes.
+        The decision is on the disk when this returns, also while another process updates the
+        alignment. `links` shows it at once. The next `update` takes it up and revises other
+        links accordingly, also without other changes.
 
         Args:
             pairs: A file, or pairs of names.
+            author: Who decides.
+            comment: Why, in words.
+            keys: A key for each pair, in order. A repeated request with the same keys changes
+                nothing and returns what was recorded first.
+            apply: Let all waiting decisions take effect at once, in a version of their own.
 
         Returns:
-            A report of the version, or a message if all of them were confirmed already.
+            What is recorded, and a report of the version if one was made.
 
         Raises:
             SeedError: A name is unknown, or pairs contradict each other.
-            StateError: An interrupted update has to be finished first.
+            StateLockedError: `apply` is given and another process updates the alignment. The
+                decisions are recorded all the same.
         """
-        return self._decide(ChangeSet(confirmed=pairs))
+        note = DecisionNote(author, comment, keys)
+        return self._decide(DecisionKind.CONFIRMED, pairs, note, apply=apply)
 
-    def reject(self, pairs: LinkSource) -> UpdateResult:
+    def reject(
+        self,
+        pairs: LinkSource,
+        *,
+        author: str = "",
+        comment: str = "",
+        keys: Sequence[str] | None = None,
+        apply: bool = False,
+    ) -> DecisionResult:
         """Reject links: they are no longer in force, and no method brings them back.
 
-        It takes effect at once. The next `update` looks for other links of their entities.
+        It is recorded as by `confirm`. The next `update` looks for other links of the entities.
 
         Args:
             pairs: A file, or pairs of names.
+            author: Who decides.
+            comment: Why, in words.
+            keys: A key for each pair, in order. A repeated request with the same keys changes
+                nothing and returns what was recorded first.
+            apply: Let all waiting decisions take effect at once, in a version of their own.
 
         Returns:
-            A report of the version, or a message if all of them were rejected already.
+            What is recorded, and a report of the version if one was made.
 
         Raises:
             SeedError: A name is unknown.
-            StateError: An interrupted update has to be finished first.
+            StateLockedError: `apply` is given and another process updates the alignment. The
+                decisions are recorded all the same.
         """
-        return self._decide(ChangeSet(rejected=pairs))
+        note = DecisionNote(author, comment, keys)
+        return self._decide(DecisionKind.REJECTED, pairs, note, apply=apply)
 
-    def withdraw(self, pairs: LinkSource) -> UpdateResult:
-        """Withdraw decisions: whether a pair is a link is left to the method again.
+    def withdraw(
+        self,
+        pairs: LinkSource = (),
+        left: Iterable[str] = (),
+        right: Iterable[str] = (),
+        *,
+        author: str = "",
+        comment: str = "",
+        keys: Sequence[str] | None = None,
+        apply: bool = False,
+    ) -> DecisionResult:
+        """Withdraw decisions: whether there is a link is left to the method again.
+
+        It is recorded as by `confirm`.
 
         Args:
             pairs: A file, or pairs of names, that were seeds, confirmed or rejected.
+            left: Names of left entities that were decided to have no counterpart.
+            right: The same for right entities.
+            author: Who decides.
+            comment: Why, in words.
+            keys: A key for each pair or entity, in order. A repeated request with the same keys
+                changes nothing and returns what was recorded first.
+            apply: Let all waiting decisions take effect at once, in a version of their own.
 
         Returns:
-            A report of the version, or a message if all of them were withdrawn already.
+            What is recorded, and a report of the version if one was made.
 
         Raises:
-            SeedError: There was no decision about a pair.
-            StateError: An interrupted update has to be finished first.
+            ConfigError: Both pairs and entities are given.
+            SeedError: There was no such decision.
+            StateLockedError: `apply` is given and another process updates the alignment. The
+                decisions are recorded all the same.
         """
-        return self._decide(ChangeSet(withdrawn=pairs))
+        note = DecisionNote(author, comment, keys)
+        entities = list(left), list(right)
+        if not any(entities):
+            return self._decide(DecisionKind.WITHDRAWN, pairs, note, apply=apply)
+        if pairs != ():
+            raise ConfigError("withdraw decisions about pairs and about entities one by one")
+        return self._decide_alone(DecisionKind.WITHDRAWN, *entities, note, apply=apply)
 
-    def revert(self, version: int) -> UpdateResult:
+    def no_counterpart(
+        self,
+        left: Iterable[str] = (),
+        right: Iterable[str] = (),
+        *,
+        author: str = "",
+        comment: str = "",
+        keys: Sequence[str] | None = None,
+        apply: bool = False,
+    ) -> DecisionResult:
+        """Decide that entities have no counterpart: no method finds a link for them.
+
+        It is recorded as by `confirm`. A link of the entity is no longer in force, also if it was
+        confirmed before; to confirm a link later takes the decision back.
+
+        Args:
+            left: Names of left entities.
+            right: Names of right entities.
+            author: Who decides.
+            comment: Why, in words.
+            keys: A key for each entity, in order. A repeated request with the same keys changes
+                nothing and returns what was recorded first.
+            apply: Let all waiting decisions take effect at once, in a version of their own.
+
+        Returns:
+            What is recorded, and a report of the version if one was made.
+
+        Raises:
+            SeedError: A name is unknown.
+            StateLockedError: `apply` is given and another process updates the alignment. The
+                decisions are recorded all the same.
+        """
+        note = DecisionNote(author, comment, keys)
+        kind = DecisionKind.NO_COUNTERPART
+        return self._decide_alone(kind, list(left), list(right), note, apply=apply)
+
+    def unsure(
+        self,
+        pairs: LinkSource,
+        *,
+        author: str = "",
+        comment: str = "",
+        keys: Sequence[str] | None = None,
+        apply: bool = False,
+    ) -> DecisionResult:
+        """Note that it is not clear whether pairs are the same. This changes no link.
+
+        It is recorded as by `confirm`, and `history` lists it.
+
+        Args:
+            pairs: A file, or pairs of names.
+            author: Who decides.
+            comment: Why, in words.
+            keys: A key for each pair, in order. A repeated request with the same keys changes
+                nothing and returns what was recorded first.
+            apply: Let all waiting decisions take effect at once, in a version of their own.
+
+        Returns:
+            What is recorded, and a report of the version if one was made.
+
+        Raises:
+            SeedError: A name is unknown.
+            StateLockedError: `apply` is given and another process updates the alignment. The
+                decisions are recorded all the same.
+        """
+        note = DecisionNote(author, comment, keys)
+        return self._decide(DecisionKind.UNSURE, pairs, note, apply=apply)
+
+    def apply_decisions(self, progress: Progress = no_progress) -> UpdateResult:
+        """Let all waiting decisions take effect in one version, without running the method.
+
+        An interrupted update is finished first.
+
+        Args:
+            progress: Called while an interrupted update is finished.
+
+        Returns:
+            A report of the version, or a message if no decision was waiting.
+
+        Raises:
+            StateLockedError: Another process updates the alignment.
+        """
+        with self._write() as session:
+            return apply_waiting_decisions(session, progress)
+
+    def revert(self, version: int, progress: Progress = no_progress) -> UpdateResult:
         """Make a new version that equals an earlier one. The history keeps what came between.
+
+        An interrupted update is finished first. Decisions that are waiting go on waiting.
 
         Args:
             version: The version to revert to.
+            progress: Called while an interrupted update is finished.
 
         Returns:
             A report of the new version, or a message if nothing differs.
 
         Raises:
-            StateError: There is no such version, or an interrupted update has to be finished.
+            StateError: There is no such version.
         """
         with self._write() as session:
-            return revert_alignment(session, version)
+            return revert_alignment(session, version, progress)
 
     def links(
         self,
@@ -286,8 +437,9 @@ class Aligner:
     ) -> list[Link]:
         """List links, best first.
 
-        At most one of `min_score`, `min_confidence` and `target_precision` can be given. The
-        last two are for methods whose scores are probabilities.
+        Decisions that are waiting count already, unless a version is asked for. At most one of
+        `min_score`, `min_confidence` and `target_precision` can be given. The last two are for
+        methods whose scores are probabilities.
 
         Args:
             min_score: Leave out found links that score less.
@@ -295,7 +447,7 @@ class Aligner:
                 are sure enough.
             target_precision: The longest list of found links and proposals that can be expected
                 to be this precise.
-            at: The version; the last one if None.
+            at: The version; None for the last one with the waiting decisions on top.
             found_only: Leave out given links.
 
         Returns:
@@ -305,9 +457,44 @@ class Aligner:
             ConfigError: Limits exclude each other, or do not fit the method.
             StateError: There is no such version.
         """
+        return list(
+            self.iterate_links(
+                min_score=min_score,
+                min_confidence=min_confidence,
+                target_precision=target_precision,
+                at=at,
+                found_only=found_only,
+            )
+        )
+
+    def iterate_links(
+        self,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        target_precision: float | None = None,
+        at: int | None = None,
+        found_only: bool = False,
+    ) -> Iterator[Link]:
+        """Iterate over what `links` lists, without holding all of it in memory.
+
+        Args:
+            min_score: As in `links`.
+            min_confidence: As in `links`.
+            target_precision: As in `links`.
+            at: As in `links`.
+            found_only: As in `links`.
+
+        Yields:
+            Links, best first.
+
+        Raises:
+            ConfigError: Limits exclude each other, or do not fit the method.
+            StateError: There is no such version.
+        """
         selection = Selection(min_score, min_confidence, target_precision, found_only)
         with self._read() as session:
-            return select_links(session, selection, at)
+            yield from iterate_links(session, selection, at)
 
     def export(
         self,
@@ -338,7 +525,8 @@ class Aligner:
 
         Raises:
             ConfigError: The format is unknown, or does not fit the style or the limits.
-            InputError: A name cannot be written in the format. Nothing is written then.
+            InputError: A name cannot be written in the format. What comes before it may be
+                written.
             StateError: There is no such version.
         """
         selection = Selection(min_score, min_confidence, target_precision, found_only)
@@ -411,20 +599,36 @@ class Aligner:
             return describe_status(session)
 
     def history(self, entity: str | None = None, *, since: int = 0) -> list[LinkEvent]:
-        """List what happened to links, oldest first.
+        """List what happened to links, oldest first, then the decisions that are waiting.
 
         Args:
             entity: Name of an entity of either graph; all links if None.
             since: The first version to list.
 
         Returns:
+            Link events. What a person decided has its author, time and comment.
+
+        Raises:
+            InputError: No graph has the entity.
+        """
+        with self._read() as session:
+            return list(iterate_link_events(session, entity, since))
+
+    def iterate_history(self, entity: str | None = None, *, since: int = 0) -> Iterator[LinkEvent]:
+        """Iterate over what `history` lists, without holding all of it in memory.
+
+        Args:
+            entity: As in `history`.
+            since: As in `history`.
+
+        Yields:
             Link events.
 
         Raises:
             InputError: No graph has the entity.
         """
         with self._read() as session:
-            return list_link_events(session, entity, since)
+            yield from iterate_link_events(session, entity, since)
 
     def diff(self, before: int, after: int) -> list[LinkDifference]:
         """List how the links differ between two versions.
@@ -511,7 +715,10 @@ class Aligner:
         """
         pairs = read_pairs(gold)
         with self._read() as session:
-            links, calibrated = select_links(session, Selection(), at), is_calibrated(session)
+            links, calibrated = (
+                list(iterate_links(session, Selection(), at)),
+                is_calibrated(session),
+            )
         # The method did not find given links, and may not link their entities otherwise: counted
         # in, they would raise the scores, and gold links of their entities would lower them.
         given = [link for link in links if link.origin == "given"]
@@ -525,9 +732,35 @@ class Aligner:
         error = calibration_error(list(found.values()), [pair in expected for pair in found])
         return replace(scores, calibration_error=error)
 
-    def _decide(self, change: ChangeSet) -> UpdateResult:
-        with self._write() as session:
-            return apply_decisions(session, change)
+    def _decide(
+        self, kind: DecisionKind, pairs: LinkSource, note: DecisionNote, *, apply: bool
+    ) -> DecisionResult:
+        # Open for reading: a decision waits for nobody.
+        with self._read() as session:
+            recorded = record_pairs(session, kind, pairs, note)
+        return self._finish_decision(recorded, apply=apply)
+
+    def _decide_alone(
+        self,
+        kind: DecisionKind,
+        left: list[str],
+        right: list[str],
+        note: DecisionNote,
+        *,
+        apply: bool,
+    ) -> DecisionResult:
+        with self._read() as session:
+            recorded = record_entities(session, kind, left, right, note)
+        return self._finish_decision(recorded, apply=apply)
+
+    def _finish_decision(self, recorded: list[Decision], *, apply: bool) -> DecisionResult:
+        if not apply:
+            return DecisionResult(tuple(recorded), (), "waiting for the next update")
+        try:
+            result = self.apply_decisions()
+        except StateLockedError as error:
+            raise StateLockedError(f"{error}; what was decided is recorded and waits") from error
+        return DecisionResult(tuple(recorded), result.reports, result.message)
 
     def _read(self) -> AlignmentSession:
         # A session for each call: no file stays open between calls, and a writer holds its lock no

@@ -5,7 +5,7 @@ So a mistake in a file changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from everalign.io import TripleReader
 from everalign.literals import encode_iri_names
 from everalign.session import Vocabularies, list_name_indexes
 from everalign.state import Delta, NameKind, compute_digest
-from everalign.state.decisions import GIVEN_KINDS, TRUSTED_KINDS, WITHDRAWN_ARRAY, DecisionKind
+from everalign.state.decisions import GIVEN_KINDS, NO_ENTITY, TRUSTED_KINDS, DecisionKind
 from everalign.state.deltas import IRI_NAME_ARRAYS
 from everalign.state.ledger import Pair
 from everalign.state.snapshots import (
@@ -47,6 +47,10 @@ from everalign.state.snapshots import (
 
 Arrays = dict[str, IntArray]
 NameCounts = dict[NameKind, int]
+PairCheck = Callable[[Pair], bool]
+
+# What a delta can decide about a pair, besides the end of an earlier decision.
+TAKEN_KINDS = (*TRUSTED_KINDS, DecisionKind.REJECTED)
 
 NO_FACTS = np.empty((0, 3), dtype=np.int32)
 NO_LINKS = np.empty((0, 2), dtype=np.int32)
@@ -116,11 +120,11 @@ def encode_change_set(
     change: ChangeSet,
     vocabularies: Vocabularies,
     snapshot: GraphSnapshot,
-    decided_before: Collection[Pair] = (),
+    was_decided: PairCheck = lambda _: False,
     progress: Progress = no_progress,
     *,
     rescore_all: bool = False,
-    runs_method: bool = True,
+    inbox_upto: int = 0,
     names_from_iris: bool = False,
 ) -> Delta:
     """Encode changes as rows of ids, reduced to what differs from a snapshot.
@@ -128,11 +132,11 @@ def encode_change_set(
     Args:
         change: What comes in.
         vocabularies: The names of both graphs; new names are added to them.
-        snapshot: The facts and decisions before the update.
-        decided_before: All pairs that were ever decided about, also if withdrawn.
+        snapshot: The facts before the update, and the decisions with those of the inbox.
+        was_decided: Whether there ever was a decision about a pair, also if withdrawn.
         progress: Called while files are read.
         rescore_all: Whether the method is to look at everything again.
-        runs_method: Whether the method is to run at all.
+        inbox_upto: The number of the last decision in the inbox that the update takes up.
         names_from_iris: Whether the readable parts of the IRIs of new entities become literals.
 
     Returns:
@@ -148,7 +152,7 @@ def encode_change_set(
         {kind: len(names) for kind, names in list_name_indexes(v)} for v in vocabularies
     ]
     given, unknown_count = _encode_facts(change, vocabularies, snapshot, progress)
-    given |= _encode_decisions(change, vocabularies, snapshot, decided_before)
+    given |= _encode_decisions(change, vocabularies, snapshot, was_decided)
     iri_names = _encode_iri_names(vocabularies, known) if names_from_iris else {}
     return Delta(
         # Of all that is given and not of its effect: an `init` that is run again recognises its
@@ -168,22 +172,30 @@ def encode_change_set(
             "missing_removals": unknown_count + _count_missing_removals(given, snapshot),
         },
         rescore_all=rescore_all,
-        runs_method=runs_method,
+        inbox_upto=inbox_upto,
     )
 
 
-def encode_revert(version: int) -> Delta:
+def encode_revert(version: int, inbox_upto: int) -> Delta:
     """Encode the return to an earlier version.
 
     Args:
         version: The version to revert to.
+        inbox_upto: The number of the last decision in the inbox that was taken up. Those that
+            are waiting go on waiting.
 
     Returns:
         A delta that undoes all deltas after the version.
     """
     target = {REVERT_ARRAY: np.array([[version]], dtype=np.int32)}
     arrays = dict.fromkeys(ADDED_TRIPLES, NO_FACTS) | target
-    return Delta(compute_digest(target), f"revert to version {version}", arrays, runs_method=False)
+    return Delta(
+        compute_digest(target),
+        f"revert to version {version}",
+        arrays,
+        runs_method=False,
+        inbox_upto=inbox_upto,
+    )
 
 
 def _encode_facts(
@@ -234,18 +246,22 @@ def _encode_decisions(
     change: ChangeSet,
     vocabularies: Vocabularies,
     snapshot: GraphSnapshot,
-    decided_before: Collection[Pair],
+    was_decided: PairCheck,
 ) -> Arrays:
-    trusted = snapshot.decided_pairs(*TRUSTED_KINDS)
+    has_seeds = change.seeds is not None or change.validation is not None
+    # Only seeds are compared with all others: decisions are not read for anything else.
+    trusted = snapshot.decided_pairs(*TRUSTED_KINDS) if has_seeds else NO_LINKS
 
     def refuse_rejected(pair: Pair) -> str | None:
-        rejected = snapshot.decisions.get(pair) is DecisionKind.REJECTED
-        return "was rejected: confirm it instead" if rejected else None
+        if snapshot.decisions.get(pair) is DecisionKind.REJECTED:
+            return "was rejected: confirm it instead"
+        alone = ((pair[0], NO_ENTITY), (NO_ENTITY, pair[1]))
+        has_none = any(entity in snapshot.decisions for entity in alone)
+        return "has an entity without a counterpart: confirm it instead" if has_none else None
 
     def refuse_undecided(pair: Pair) -> str | None:
         # What is withdrawn already may be withdrawn again: a command can be run twice.
-        undecided = pair not in decided_before
-        return "was neither given nor confirmed nor rejected" if undecided else None
+        return None if was_decided(pair) else "was neither given nor confirmed nor rejected"
 
     seeds = encode_links(change.seeds, *vocabularies, known=trusted, refuse=refuse_rejected)
     validation = encode_links(
@@ -262,7 +278,7 @@ def _encode_decisions(
             DecisionKind.VALIDATION.value: validation,
             DecisionKind.CONFIRMED.value: confirmed,
             DecisionKind.REJECTED.value: rejected,
-            WITHDRAWN_ARRAY: withdrawn,
+            DecisionKind.WITHDRAWN.value: withdrawn,
         }
     )
 
@@ -291,23 +307,23 @@ def _reduce_to_effect(given: Arrays, snapshot: GraphSnapshot) -> Arrays:
                 effect[removed] = rows[mark_known_rows(rows, facts)]
             if added in given:
                 effect[added] = select_new_rows(facts, given[added])
-    for decision in DecisionKind:
+    for decision in TAKEN_KINDS:
         if decision.value in given:
             pairs = [(left, right) for left, right in given[decision.value].tolist()]
             effect[decision.value] = _build_pair_array(
                 pair for pair in pairs if not _is_decided(snapshot, pair, decision)
             )
-    if WITHDRAWN_ARRAY in given:
-        effect[WITHDRAWN_ARRAY] = _reduce_withdrawals(given, snapshot)
+    if DecisionKind.WITHDRAWN.value in given:
+        effect[DecisionKind.WITHDRAWN.value] = _reduce_withdrawals(given, snapshot)
     return _drop_empty(effect)
 
 
 def _reduce_withdrawals(given: Arrays, snapshot: GraphSnapshot) -> IntArray:
     """Keep withdrawals of decisions that exist and are not taken again by the same delta."""
     decided_again = {
-        tuple(pair) for kind in DecisionKind for pair in given.get(kind.value, NO_LINKS).tolist()
+        tuple(pair) for kind in TAKEN_KINDS for pair in given.get(kind.value, NO_LINKS).tolist()
     }
-    pairs = [(left, right) for left, right in given[WITHDRAWN_ARRAY].tolist()]
+    pairs = [(left, right) for left, right in given[DecisionKind.WITHDRAWN.value].tolist()]
     return _build_pair_array(
         pair for pair in pairs if pair in snapshot.decisions and pair not in decided_again
     )

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import IO
 
+from everalign.decide import WaitingView, read_waiting_view
 from everalign.errors import ConfigError
 from everalign.graph import NameIndex
 from everalign.history import build_version_iri, describe_reason
 from everalign.io import ExportStyle, write_links
 from everalign.io.links import NO_LICENSE, JustifiedMapping, LinkRow, MappingSet, write_sssom
 from everalign.io.links.formats import LINK_FORMATS
-from everalign.select import Selection, is_calibrated, select_links
+from everalign.select import Selection, is_calibrated, iterate_links
 from everalign.session import AlignmentSession
+from everalign.state.intervals import PairStatus
 from everalign.state.ledger import EventKind, LedgerEvent
 from everalign.types import Link
 
 EXPORT_FORMATS = (*LINK_FORMATS, "sssom")
+# One line for each link and nothing else: a file can be written in pages.
+LINE_FORMATS = ("tsv", "nt", "jsonl")
+PAGE_SIZE = 1000
 
 # `MappingReview` would claim that no alternatives were considered, which is not known.
 MANUAL_JUSTIFICATION = "semapv:ManualMappingCuration"
@@ -62,21 +68,39 @@ def export_links(
 
     Raises:
         ConfigError: The format is unknown, or does not fit the style.
-        InputError: A name cannot be written in the format. Nothing is written then.
+        InputError: A name cannot be written in the format. What comes before it may be written.
         StateError: There is no such version.
     """
     if format not in EXPORT_FORMATS:
         known = ", ".join(EXPORT_FORMATS)
         raise ConfigError(f"links cannot be written as {format!r}; the formats are {known}")
-    links = select_links(session, selection, at)
+    links = iterate_links(session, selection, at)
     # Only the alignment knows whether its scores are probabilities.
     style = replace(style, calibrated=is_calibrated(session))
     if format == "sssom":
-        _export_sssom(session, links, stream, style, at, with_rejected=not selection.found_only)
-    else:
-        rows = (LinkRow(row.left, row.right, row.score, row.since, row.origin) for row in links)
-        write_links(rows, stream, format, style)
-    return len(links)
+        rows = list(links)
+        _export_sssom(session, rows, stream, style, at, with_rejected=not selection.found_only)
+        return len(rows)
+    return _write_rows(map(_convert_link, links), stream, format, style)
+
+
+def _write_rows(
+    rows: Iterator[LinkRow], stream: IO[bytes], format: str, style: ExportStyle
+) -> int:
+    """Write links, page by page where a file is the same as its parts one after the other."""
+    page_size = PAGE_SIZE if format in LINE_FORMATS else None
+    # The first page also if there are no links: some formats have a beginning and an end.
+    page = list(islice(rows, page_size))
+    write_links(page, stream, format, style)
+    count = len(page)
+    while page_size is not None and (page := list(islice(rows, page_size))):
+        write_links(page, stream, format, style)
+        count += len(page)
+    return count
+
+
+def _convert_link(link: Link) -> LinkRow:
+    return LinkRow(link.left, link.right, link.score, link.since, link.origin)
 
 
 def _export_sssom(
@@ -100,7 +124,7 @@ def _export_sssom(
         style.left_source,
         style.right_source,
     )
-    rejected = _list_rejected(session, version) if with_rejected else []
+    rejected = _list_rejected(session, at) if with_rejected else []
     justifier = _build_justifier(session, version, calibrated=style.calibrated)
     write_sssom(justifier.justify(links, rejected), stream, mapping_set)
 
@@ -176,9 +200,8 @@ class _Justifier:
 def _build_justifier(session: AlignmentSession, version: int, *, calibrated: bool) -> _Justifier:
     left, right = (vocabulary.entities for vocabulary in session.vocabularies)
     events: dict[NamePair, list[LedgerEvent]] = defaultdict(list)
-    for event in session.store.read_events():
-        if event.version <= version:
-            events[left[event.left], right[event.right]].append(event)
+    for event in session.store.iterate_events(0, version):
+        events[left[event.left], right[event.right]].append(event)
     return _Justifier(
         events,
         # SSSOM wants dates; a time in ISO 8601 begins with its date.
@@ -191,10 +214,12 @@ def _build_justifier(session: AlignmentSession, version: int, *, calibrated: boo
     )
 
 
-def _list_rejected(session: AlignmentSession, version: int) -> list[NamePair]:
-    rejected = session.store.read_links(version).rejected_pairs
-    left, right = session.name_entities(rejected)
-    return [(left[left_id], right[right_id]) for left_id, right_id in sorted(rejected)]
+def _list_rejected(session: AlignmentSession, at: int | None) -> list[NamePair]:
+    view = read_waiting_view(session) if at is None else WaitingView()
+    rows = view.show(session.store.iterate_links(PairStatus.REJECTED, at), PairStatus.REJECTED)
+    pairs = [row.pair for row in rows]
+    left, right = session.name_entities(pairs)
+    return [(left[left_id], right[right_id]) for left_id, right_id in pairs]
 
 
 def _last_finding(events: Sequence[LedgerEvent]) -> LedgerEvent | None:

@@ -1,28 +1,35 @@
 """Earlier versions: link events, differences between versions, and changes for other systems.
 
 This module is internal; `Aligner.history`, `diff`, `changes` and `status` use it. Differences are
-computed from the links at both ends, so they need not know every kind of event.
+computed from the intervals that began or ended between the versions, so they need not know every
+kind of event.
 """
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from everalign.decide import name_decision
 from everalign.explain import find_entity
 from everalign.graph import NameIndex
 from everalign.io.links import LinkChange, VersionRange
 from everalign.pipeline import list_version_reports
 from everalign.select import describe_origin
 from everalign.session import AlignmentSession
+from everalign.state.inbox import RecordedDecision
+from everalign.state.intervals import build_link_set
 from everalign.state.ledger import EventKind, LedgerEvent, LinkSet, Pair, PartnerIndex
 from everalign.state.snapshots import SIDES
 from everalign.types import AlignmentStatus, LinkDifference, LinkEvent
 
 # Removals come first, so that links are one-to-one after every single change.
 KIND_ORDER = ("retracted", "rejected", "withdrawn", "revised", "added", "confirmed", "rescored")
+
+Names = NameIndex | Sequence[str]
 
 
 def describe_status(session: AlignmentSession) -> AlignmentStatus:
@@ -35,7 +42,8 @@ def describe_status(session: AlignmentSession) -> AlignmentStatus:
         Settings, sizes and a report of each version.
     """
     config, reports = session.config, list_version_reports(session)
-    links, pending = session.store.read_links(), session.store.pending_delta()
+    given, found, _ = session.store.count_links()
+    pending = session.store.pending_delta()
     # Summed over the reports: the graphs themselves need not be read.
     sizes = {
         f"{side}_{kind}": sum(
@@ -52,17 +60,18 @@ def describe_status(session: AlignmentSession) -> AlignmentStatus:
         seed=config.seed,
         version=session.store.last_version(),
         **sizes,
-        given_links=len(links.confirmed_pairs),
-        found_links=len(links.links) - len(links.confirmed_pairs),
+        given_links=given,
+        found_links=found,
+        waiting_decisions=len(session.waiting_decisions()),
         pending=None if pending is None else pending.source,
         reports=tuple(reports),
     )
 
 
-def list_link_events(
+def iterate_link_events(
     session: AlignmentSession, entity: str | None = None, since: int = 0
-) -> list[LinkEvent]:
-    """List link events, oldest first.
+) -> Iterator[LinkEvent]:
+    """Iterate over link events, oldest first, then over the decisions that are waiting.
 
     Args:
         session: An open alignment.
@@ -70,32 +79,116 @@ def list_link_events(
         since: The first version to list.
 
     Returns:
-        The events.
+        The events; a decision that changed no link is among them.
 
     Raises:
         InputError: No graph has the entity.
     """
-    left, right = (vocabulary.entities for vocabulary in session.vocabularies)
+    names = session.entity_names()
     if entity is None:
-        events = session.store.read_events(since=since)
-    else:
-        left_id, right_id = find_entity(entity, left, right)
-        found = [] if left_id is None else session.store.read_events(left=left_id, since=since)
-        if right_id is not None:
-            found += session.store.read_events(right=right_id, since=since)
-        # A name in both graphs may be linked to itself: its events are found twice.
-        events = sorted(dict.fromkeys(found), key=lambda event: event.version)
-    return [
-        LinkEvent(
-            version=event.version,
-            kind=event.kind.value,
-            left=left[event.left],
-            right=right[event.right],
-            score=event.score,
-            reason=describe_reason(event, left, right),
-        )
-        for event in events
-    ]
+        return _iterate_all_events(session, _EventDescriber(*names), since)
+    # Looked up at once: a name that no graph has is an error also if nobody reads on.
+    ids = find_entity(entity, *names)
+    return _iterate_entity_events(session, _EventDescriber(*names), ids, since)
+
+
+def _iterate_all_events(
+    session: AlignmentSession, describer: _EventDescriber, since: int
+) -> Iterator[LinkEvent]:
+    store = session.store
+    before = store.read_version(since - 1).inbox_upto if 0 < since <= store.next_version() else 0
+    for version in store.list_versions(since):
+        decisions = store.inbox.read_range(before, version.inbox_upto)
+        before = version.inbox_upto
+        events = store.iterate_events(version.number, version.number)
+        yield from describer.describe(version.number, events, decisions)
+    yield from describer.describe_waiting(session.waiting_decisions())
+
+
+def _iterate_entity_events(
+    session: AlignmentSession,
+    describer: _EventDescriber,
+    ids: tuple[int | None, int | None],
+    since: int,
+) -> Iterator[LinkEvent]:
+    store, (left, right) = session.store, ids
+    events = [] if left is None else store.read_events(left=left, since=since)
+    events += [] if right is None else store.read_events(right=right, since=since)
+    recorded = [] if left is None else store.inbox.read_of_entity(left=left)
+    recorded += [] if right is None else store.inbox.read_of_entity(right=right)
+    folded: defaultdict[int, list[RecordedDecision]] = defaultdict(list)
+    waiting: list[RecordedDecision] = []
+    # A name in both graphs may be linked to itself: its events are found twice.
+    for decision in sorted(set(recorded)):
+        version = store.find_folding_version(decision.number)
+        if version is None:
+            waiting.append(decision)
+        elif version >= since:
+            folded[version].append(decision)
+    by_version: defaultdict[int, list[LedgerEvent]] = defaultdict(list)
+    for event in dict.fromkeys(events):
+        by_version[event.version].append(event)
+    for version in sorted({*folded, *by_version}):
+        # A link that makes way was not decided about itself: the decision is another entity's.
+        causes = {row.decision for row in by_version[version] if row.decision is not None}
+        others = causes - {decision.number for decision in folded[version]}
+        known = [row for number in others for row in store.inbox.read_range(number - 1, number)]
+        yield from describer.describe(version, by_version[version], folded[version], known)
+    yield from describer.describe_waiting(waiting)
+
+
+@dataclass(frozen=True)
+class _EventDescriber:
+    """Gives events names, and the author, time and comment of the decision behind them."""
+
+    left: NameIndex
+    right: NameIndex
+
+    def describe(
+        self,
+        version: int,
+        events: Iterable[LedgerEvent],
+        decisions: Sequence[RecordedDecision],
+        other_causes: Sequence[RecordedDecision] = (),
+    ) -> Iterator[LinkEvent]:
+        """Describe the events of a version, then its decisions that no event stands for."""
+        causes = {decision.number: decision for decision in (*decisions, *other_causes)}
+        told: set[int] = set()
+        for event in events:
+            cause = None if event.decision is None else causes[event.decision]
+            if cause is not None and cause.pair == event.pair and cause.kind == event.kind.value:
+                told.add(cause.number)
+            yield LinkEvent(
+                event.version,
+                event.kind.value,
+                self.left[event.left],
+                self.right[event.right],
+                event.score,
+                describe_reason(event, self.left, self.right),
+                *_describe_cause(cause),
+            )
+        for decision in decisions:
+            if decision.number not in told:
+                yield self._describe_decision(decision, version)
+
+    def describe_waiting(self, decisions: Iterable[RecordedDecision]) -> Iterator[LinkEvent]:
+        for decision in decisions:
+            yield self._describe_decision(decision, None)
+
+    def _describe_decision(self, decision: RecordedDecision, version: int | None) -> LinkEvent:
+        named = name_decision(decision, self.left, self.right)
+        reason = "waiting for the next update" if version is None else "decided by a person"
+        waiting = version is None
+        return LinkEvent(
+            version, named.kind, named.left, named.right, 0.0, reason,
+            *_describe_cause(decision), waiting,
+        )  # fmt: skip
+
+
+def _describe_cause(decision: RecordedDecision | None) -> tuple[str, str, str]:
+    if decision is None:
+        return "", "", ""
+    return decision.author, decision.decided_at, decision.comment
 
 
 def list_differences(session: AlignmentSession, before: int, after: int) -> list[LinkDifference]:
@@ -265,7 +358,7 @@ def _compare_unlinked(pair: Pair, before: LinkSet, after: LinkSet) -> str:
 
 @dataclass(frozen=True)
 class _VersionInterval:
-    """The links of two versions and the last event of each pair between them."""
+    """What differs between two versions, and the last event of each pair between them."""
 
     before: LinkSet
     after: LinkSet
@@ -290,18 +383,26 @@ class _VersionInterval:
 
 def _read_interval(session: AlignmentSession, before: int | None, after: int) -> _VersionInterval:
     store = session.store
-    links_before = LinkSet() if before is None else store.read_links(before)
-    links_after = store.read_links(after)
-    # The interval may lead backwards; the events between its ends are the same.
+    # The interval may lead backwards; the rows and events between its ends are the same.
     start, end = sorted((-1 if before is None else before, after))
-    events = store.read_events(since=start + 1)
+    if before is None:
+        ends = LinkSet(), store.read_links(after)
+    else:
+        ended, begun = store.read_link_changes(start, end)
+        ends = build_link_set(ended), build_link_set(begun)
+    links_before, links_after = ends if before is None or before <= after else ends[::-1]
+    left, right = session.entity_names()
+    pairs = {*links_before.links, *links_after.links}
+    pairs |= links_before.rejected_pairs | links_after.rejected_pairs
+    left.load(pair[0] for pair in pairs)
+    right.load(pair[1] for pair in pairs)
     return _VersionInterval(
         links_before,
         links_after,
         # Of several events of a pair, the last one stays.
-        {event.pair: event for event in events if event.version <= end},
-        session.vocabulary("left").entities,
-        session.vocabulary("right").entities,
+        {event.pair: event for event in store.iterate_events(start + 1, end)},
+        left,
+        right,
         PartnerIndex(links_after.links),
         end,
     )

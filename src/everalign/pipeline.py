@@ -1,9 +1,9 @@
 """One update of an alignment: read, encode, journal, run the method, decide, commit.
 
-The functions that write are `create_alignment`, `update_alignment`, `apply_decisions` and
-`revert_alignment`. Each encodes what comes in as a delta, journals it, and has
-`apply_pending_delta` turn it into the next version. Once a delta is journalled,
-`apply_pending_delta` may be killed and run again any number of times.
+The functions that write are `create_alignment`, `update_alignment` and `revert_alignment`. Each
+encodes what comes in as a delta, journals it, and has `apply_pending_delta` turn it into the next
+version. Once a delta is journalled, `apply_pending_delta` may be killed and run again any number
+of times. `apply_waiting_decisions` makes a version of nothing but decisions, in one transaction.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from importlib.metadata import version as read_package_version
 from pathlib import Path
@@ -25,9 +26,11 @@ from everalign.errors import ConfigError, StateError
 from everalign.graph import LinkSource, Vocabulary
 from everalign.matching import CandidatePairs
 from everalign.methods import Method, create_method, get_method_entry, resolve_file_settings
-from everalign.session import AlignmentSession
+from everalign.session import AlignmentSession, convert_recorded
 from everalign.state import Delta, Json, StateStore
-from everalign.state.decisions import DecisionEventBuilder, list_decided_pairs
+from everalign.state.decisions import Decisions, LazyDecisions, fold_decisions
+from everalign.state.folding import RemovalChanges
+from everalign.state.inbox import RecordedDecision
 from everalign.state.ledger import (
     MERGE_RULES,
     EventKind,
@@ -35,11 +38,14 @@ from everalign.state.ledger import (
     LedgerEvent,
     LinkSet,
     Pair,
+    PartnerIndex,
     ScoredPair,
     diff_links,
+    keep_found_only,
     merge_links,
     replay_events,
 )
+from everalign.state.link_table import list_entities
 from everalign.state.snapshots import GraphSnapshot, find_revert_target
 from everalign.task import UpdateContext
 from everalign.types import UpdateResult, VersionReport
@@ -48,7 +54,6 @@ logger = logging.getLogger(__name__)
 
 EntitySets = tuple[set[int], set[int]]
 
-DECISION_FIELDS = ("confirmed", "rejected", "withdrawn")
 # Version reports count the events of these kinds; a new score alone is not counted.
 COUNTED_EVENTS = tuple(kind for kind in EventKind if kind is not EventKind.RESCORED)
 
@@ -179,67 +184,83 @@ def update_alignment(
         session.check_started()
     else:
         apply_pending_delta(session, progress)
+    waiting = session.waiting_decisions()
+    plan = session.store.plan_decisions().plan_given(list(map(convert_recorded, waiting)))
     # If a full pass was interrupted, the one that is asked for now has just been made.
     must_run = rescore_all and not (pending and pending.rescore_all)
-    must_run = must_run or _has_unseen_decisions(session)
-    if change.is_empty and not must_run:
-        finished = session.store.next_version() > first
-        return _build_result(session, first, "" if finished else "nothing to do: no changes given")
-    # Only now: ids and facts are those after the interrupted update.
-    delta = _encode(session, change, progress, rescore_all=rescore_all)
-    if not must_run and not delta.has_effect:
-        return _build_result(session, first, _explain_no_effect(delta))
-    session.journal_delta(delta)
-    apply_pending_delta(session, progress)
-    return _build_result(session, first)
+    must_run = must_run or plan.has_effect or _has_unseen_decisions(session)
+    message = ""
+    if not change.is_empty or must_run:
+        # Only now: ids and facts are those after the interrupted update.
+        delta = _encode(session, change, waiting, progress, rescore_all=rescore_all)
+        if must_run or delta.has_effect:
+            session.journal_delta(delta)
+            apply_pending_delta(session, progress)
+            return _build_result(session, first)
+        message = _explain_no_effect(delta)
+    if waiting:
+        # They change nothing, so there is nothing for the method to do.
+        apply_waiting_decisions(session)
+    elif session.store.next_version() == first:
+        message = message or "nothing to do: no changes given"
+    return _build_result(session, first, message)
 
 
-def apply_decisions(session: AlignmentSession, change: ChangeSet) -> UpdateResult:
-    """Apply decisions of people at once, without running the method.
+def apply_waiting_decisions(
+    session: AlignmentSession, progress: Progress = no_progress
+) -> UpdateResult:
+    """Take up all waiting decisions in one version, without running the method.
+
+    An interrupted update is finished first.
 
     Args:
         session: An alignment that is open for writing.
-        change: Confirmed, rejected or withdrawn pairs.
+        progress: Called while an interrupted update is finished.
 
     Returns:
-        A report of the version, or a message that there was nothing to do.
-
-    Raises:
-        SeedError: Decisions contradict the graphs or each other.
-        StateError: An interrupted update has to be finished first.
+        A report of each version made, or a message that no decision was waiting.
     """
-    session.check_finished()
-    first = session.store.next_version()
-    delta = _encode(session, change, runs_method=False)
-    if not delta.has_effect:
-        kinds = [name for name in DECISION_FIELDS if getattr(change, name) is not None]
-        return _build_result(session, first, f"nothing to do: already {' and '.join(kinds)}")
-    session.journal_delta(delta)
-    apply_pending_delta(session)
+    started, store, first = perf_counter(), session.store, session.store.next_version()
+    _finish_interrupted(session, progress)
+    waiting = session.waiting_decisions()
+    if not waiting:
+        return _build_result(session, first, "nothing to do: no decision is waiting")
+    given = list(map(convert_recorded, waiting))
+    plan = store.plan_decisions().plan_given(given, inbox_upto=waiting[-1].number)
+    info: dict[str, Json] = {
+        "source": "decisions",
+        **_count_events(plan.events),
+        **_repeat_remarks(store, store.next_version() - 1),
+        "seconds": round(perf_counter() - started, 3),
+        "peak_rss_mb": peak_memory_mb(),
+    }
+    store.commit_decisions(plan, info)
     return _build_result(session, first)
 
 
-def revert_alignment(session: AlignmentSession, version: int) -> UpdateResult:
+def revert_alignment(
+    session: AlignmentSession, version: int, progress: Progress = no_progress
+) -> UpdateResult:
     """Make a new version that equals an earlier one.
+
+    An interrupted update is finished first. Decisions that are waiting go on waiting.
 
     Args:
         session: An alignment that is open for writing.
         version: The version to revert to.
+        progress: Called while an interrupted update is finished.
 
     Returns:
-        A report of the version, or a message that there was nothing to do.
+        A report of each version made, and a message if there was nothing to revert.
 
     Raises:
-        StateError: There is no such version, or an interrupted update has to be finished first.
+        StateError: There is no such version.
     """
-    session.check_finished()
     store, first = session.store, session.store.next_version()
-    # Equal links are not enough: the facts and decisions behind them may differ.
-    same_links = store.read_links(version) == store.read_links()
-    then, now = session.deltas_in_effect(version), session.deltas_in_effect()
-    if same_links and [number for number, _ in then] == [number for number, _ in now]:
+    _finish_interrupted(session, progress)
+    if _equals_last_version(session, version):
         return _build_result(session, first, f"nothing to do: equal to version {version}")
-    session.journal_delta(encode_revert(version))
+    session.journal_delta(encode_revert(version, store.inbox_upto()))
     apply_pending_delta(session)
     return _build_result(session, first)
 
@@ -253,32 +274,29 @@ def apply_pending_delta(session: AlignmentSession, progress: Progress = no_progr
     """
     started = perf_counter()
     store, context = session.store, UpdateContext.from_pending(session)
-    delta, version, links = context.pending, store.next_version(), store.read_links()
+    delta, version = context.pending, store.next_version()
     assert delta is not None
     target = find_revert_target(delta)
-    removed = set(context.removed_entities[0].tolist()), set(context.removed_entities[1].tolist())
     # 1. Decisions come first: a method never overrules them.
-    decisions = DecisionEventBuilder(context.snapshot.decisions, removed, target)
-    decision_events = decisions.build_events(links, version)
-    links = replay_events(decision_events, links)
+    removals, planner = context.find_removal_changes(), store.plan_decisions()
+    if target is None:
+        plan = planner.plan_given(session.coming_decisions(), removals, delta.inbox_upto)
+    else:
+        plan = planner.plan_revert(target, removals)
     # 2. The method finds candidate pairs; merged with the links in force, they are the new links.
-    if delta.runs_method:
+    arrays: Mapping[str, Any] = {}
+    proposals = None
+    if target is None:
+        links = replay_events(plan.events, store.read_links())
         method, found = _run_method(context, links, progress)
-        reduced = context.entities_with_removed_facts()
-        new_links = _merge_found(session.config, found, links, reduced)
         arrays, proposals, remarks = method.save(), _list_pairs(found.proposed()), _remark(found)
-        why = _explain_loss(reduced, removed)
-        link_events = diff_links(links.found_links, new_links, version, why)
+        link_events = _diff_found(context, found, links, version)
     else:
         # What the method stored when it last ran stays valid, so nothing is stored again.
-        arrays, proposals, remarks = {}, None, _repeat_remarks(context)
-        past = links if target is None else store.read_links(target)
-        new_links = past.found_links
-        # `min_score_change=0`: a version that equals an earlier one has exactly its scores.
-        why = _explain_revert(target)
-        link_events = diff_links(links.found_links, new_links, version, why, min_score_change=0)
+        remarks = _repeat_remarks(store, target)
+        link_events = _diff_reverted(store, target, plan.events)
     # 3. One transaction makes the version exist.
-    events = [*decision_events, *link_events]
+    events = [*plan.events, *link_events]
     info: dict[str, Json] = {
         "source": delta.source,
         **delta.counts,
@@ -286,25 +304,59 @@ def apply_pending_delta(session: AlignmentSession, progress: Progress = no_progr
         **context.count_graph_changes(session.snapshot),
         **_count_events(events),
         **remarks,
-        "found_links": len(new_links),
         "seconds": round(perf_counter() - started, 3),
         "peak_rss_mb": peak_memory_mb(),
     }
-    session.commit_version(arrays, events, info, proposals)
+    session.commit_version(arrays, events, info, proposals, plan.changes)
     logger.info(
         "version %d: %d links added, %d revised, %d retracted, %d in force, %.2f s",
         version,
         *(info[f"links_{kind}"] for kind in ("added", "revised", "retracted")),
-        len(new_links),
+        store.count_links()[1],
         perf_counter() - started,
     )
 
 
-def list_version_reports(session: AlignmentSession) -> list[VersionReport]:
-    """Report every version, oldest first.
+def diff_local_links(
+    store: StateStore,
+    entities: EntitySets,
+    found: Sequence[ScoredPair],
+    version: int,
+    find_reason: EventReason | None = None,
+) -> list[LedgerEvent]:
+    """Compute the events by which the found links of some entities are replaced.
+
+    Only the links of these entities, and of those that the new links have, are read.
+
+    Args:
+        store: The links in force are those of its last version.
+        entities: Left and right entities, all of whose found links are replaced.
+        found: Their links from now on, one-to-one. Pairs that people have decided otherwise are
+            left out.
+        version: The version of the events.
+        find_reason: Returns a further reason for an event, or an empty string.
+
+    Returns:
+        The events, for `StateStore.commit_version`.
+    """
+    lefts, rights = list_entities([link.pair for link in found])
+    links = store.read_links_of(lefts | entities[0], rights | entities[1])
+    decided = links.confirmed_pairs, links.rejected_pairs
+    kept = [link for link in links.found_links if not _has_entity_in(link.pair, entities)]
+    new = merge_links([], found, keep_found_only, *decided)
+    partners = PartnerIndex([link.pair for link in new])
+    kept = [link for link in kept if not partners.competing_pairs(link.pair)]
+    known = {link.pair for link in new}
+    after = [*new, *(link for link in kept if link.pair not in known)]
+    return diff_links(links.found_links, after, version, find_reason)
+
+
+def list_version_reports(session: AlignmentSession, first: int = 0) -> list[VersionReport]:
+    """Report versions, oldest first.
 
     Args:
         session: An open alignment.
+        first: The first version to report.
 
     Returns:
         What each version brought.
@@ -314,9 +366,10 @@ def list_version_reports(session: AlignmentSession) -> list[VersionReport]:
         VersionReport(
             version.number,
             version.made_at,
+            found_links=version.found_links,
             **{name: _freeze(value) for name, value in version.info.items() if name in known},
         )
-        for version in session.store.list_versions()
+        for version in session.store.list_versions(first)
     ]
 
 
@@ -339,22 +392,52 @@ def _has_unseen_decisions(session: AlignmentSession) -> bool:
     return bool(in_effect) and not in_effect[-1][1].runs_method
 
 
+def _finish_interrupted(session: AlignmentSession, progress: Progress) -> None:
+    """Turn a delta that was left pending into a version."""
+    if session.pending is not None:
+        apply_pending_delta(session, progress)
+    session.check_started()
+
+
+def _equals_last_version(session: AlignmentSession, version: int) -> bool:
+    """Whether facts, decisions and links of a version are those of the last one."""
+    store = session.store
+    last = store.last_version()
+    assert last is not None, "callers check that there is a version"
+    ended, begun = store.read_link_changes(version, last)
+    # Only score and status count: since when a link is in force is another matter.
+    before = {(row.pair, row.score, row.status) for row in ended}
+    if before != {(row.pair, row.score, row.status) for row in begun}:
+        return False
+    if store.plan_decisions().plan_revert(version, RemovalChanges()).has_effect:
+        return False
+    # Equal links are not enough: the facts behind them may differ.
+    then, now = (
+        [number for number, delta in session.deltas_in_effect(at) if delta.runs_method]
+        for at in (version, last)
+    )
+    return then == now
+
+
 def _encode(
     session: AlignmentSession,
     change: ChangeSet,
-    progress: Progress = no_progress,
+    waiting: Sequence[RecordedDecision],
+    progress: Progress,
     *,
-    rescore_all: bool = False,
-    runs_method: bool = True,
+    rescore_all: bool,
 ) -> Delta:
+    def fold_waiting() -> Decisions:
+        return fold_decisions(session.snapshot.decisions, map(convert_recorded, waiting))
+
     return encode_change_set(
         change,
         session.vocabularies,
-        session.snapshot,
-        list_decided_pairs(delta.arrays for _, delta in session.deltas_in_effect()),
+        replace(session.snapshot, decisions=LazyDecisions(fold_waiting)),
+        session.store.was_decided,
         progress,
         rescore_all=rescore_all,
-        runs_method=runs_method,
+        inbox_upto=waiting[-1].number if waiting else session.store.inbox_upto(),
         names_from_iris=_uses_iri_names(session.config),
     )
 
@@ -398,14 +481,42 @@ def _run_method(
     return method, found
 
 
-def _merge_found(
-    config: Config, found: CandidatePairs, links: LinkSet, reduced: EntitySets
-) -> list[ScoredPair]:
+def _diff_found(
+    context: UpdateContext, found: CandidatePairs, links: LinkSet, version: int
+) -> list[LedgerEvent]:
     """Merge found links with those in force; an entity that lost facts must be found again."""
+    reduced = context.entities_with_removed_facts()
+    dangling = (
+        set(context.dangling_entities[0].tolist()),
+        set(context.dangling_entities[1].tolist()),
+    )
     kept = [link for link in links.found_links if not _has_entity_in(link.pair, reduced)]
-    rule = MERGE_RULES[config.merge_rule]
-    accepted = _list_pairs(found.accepted())
-    return merge_links(kept, accepted, rule, links.confirmed_pairs, links.rejected_pairs)
+    accepted = [
+        link for link in _list_pairs(found.accepted()) if not _has_entity_in(link.pair, dangling)
+    ]
+    rule = MERGE_RULES[context.session.config.merge_rule]
+    new = merge_links(kept, accepted, rule, links.confirmed_pairs, links.rejected_pairs)
+    removed = set(context.removed_entities[0].tolist()), set(context.removed_entities[1].tolist())
+    return diff_links(links.found_links, new, version, _explain_loss(reduced, removed))
+
+
+def _diff_reverted(
+    store: StateStore, target: int, decision_events: Sequence[LedgerEvent]
+) -> list[LedgerEvent]:
+    """Compute the events that bring back the found links of an earlier version."""
+    version = store.next_version()
+    changed = [row.pair for rows in store.read_link_changes(target, version - 1) for row in rows]
+    entities = list_entities([*changed, *(event.pair for event in decision_events)])
+    links = replay_events(decision_events, store.read_links_of(*entities))
+    past = store.read_links_of(*entities, target)
+    # `min_score_change=0`: a version that equals an earlier one has exactly its scores.
+    return diff_links(
+        links.found_links,
+        past.found_links,
+        version,
+        lambda _: f"reverted to version {target}",
+        min_score_change=0,
+    )
 
 
 def _explain_loss(reduced: EntitySets, removed: EntitySets) -> EventReason:
@@ -423,15 +534,11 @@ def _explain_loss(reduced: EntitySets, removed: EntitySets) -> EventReason:
     return explain
 
 
-def _explain_revert(target: int | None) -> EventReason:
-    return lambda _: "" if target is None else f"reverted to version {target}"
-
-
 def _has_entity_in(pair: Pair, entities: EntitySets) -> bool:
     return pair[0] in entities[0] or pair[1] in entities[1]
 
 
-def _count_events(events: list[LedgerEvent]) -> dict[str, int]:
+def _count_events(events: Sequence[LedgerEvent]) -> dict[str, int]:
     counts = Counter(event.kind for event in events)
     return {f"links_{kind.value}": counts[kind] for kind in COUNTED_EVENTS}
 
@@ -443,11 +550,9 @@ def _remark(found: CandidatePairs) -> dict[str, Json]:
     return {"threshold": threshold, "notes": list(found.notes)}
 
 
-def _repeat_remarks(context: UpdateContext) -> dict[str, Json]:
-    """Repeat the remarks of the version whose method state is still in use."""
-    if context.method_version is None:
-        return {}
-    info = context.session.store.list_versions()[context.method_version].info
+def _repeat_remarks(store: StateStore, version: int) -> dict[str, Json]:
+    """Repeat the remarks of a version whose method state is still in use."""
+    info = store.read_version(version).info
     return {name: info[name] for name in ("threshold", "notes") if name in info}
 
 
@@ -458,7 +563,7 @@ def _list_pairs(candidates: CandidatePairs) -> list[ScoredPair]:
 
 
 def _build_result(session: AlignmentSession, first: int, message: str = "") -> UpdateResult:
-    return UpdateResult(tuple(list_version_reports(session)[first:]), message)
+    return UpdateResult(tuple(list_version_reports(session, first)), message)
 
 
 def _freeze(value: Any) -> Any:

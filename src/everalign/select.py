@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from heapq import merge
+from itertools import chain, islice
 from math import isnan
 
-import numpy as np
-
+from everalign.decide import WaitingView, read_waiting_view
 from everalign.errors import ConfigError
 from everalign.methods import get_method_entry
 from everalign.session import AlignmentSession
-from everalign.state.ledger import LinkState, merge_links
+from everalign.state.decisions import DecisionKind
+from everalign.state.intervals import LinkInterval, PairStatus
+from everalign.state.ledger import LinkState, ScoredPair, merge_links
+from everalign.state.link_table import list_entities
 from everalign.types import Link
 
 # Mean confidences are sums of floats: 0.9 + 0.8 must reach a target precision of 0.85.
 ROUNDING_TOLERANCE = 1e-12
+# Entities whose names are looked up together.
+NAMES_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -60,56 +66,67 @@ class Selection:
         """Whether it only makes sense for calibrated scores; it includes proposals then."""
         return self.min_confidence is not None or self.target_precision is not None
 
-    def choose(self, links: Sequence[Link]) -> list[Link]:
+    def choose(self, links: Iterable[Link]) -> Iterator[Link]:
         """Choose among links.
 
         Args:
-            links: Links in force and proposals.
+            links: Given links, then the others by descending score.
 
-        Returns:
-            Given links by name, then the others by descending score.
+        Yields:
+            Those that are chosen, in the same order; the rest is not read.
         """
-        given = [link for link in links if link.origin == "given" and not self.found_only]
-        others = [link for link in links if link.origin != "given"]
-        # Names decide between equal scores, so that the order is the same in every run.
-        others.sort(key=lambda link: (-link.score, link.left))
-        return sorted(given, key=lambda link: link.left) + others[: self._count_chosen(others)]
+        total, count = 0.0, 0
+        for link in links:
+            if link.origin == "given":
+                if not self.found_only:
+                    yield link
+                continue
+            total, count = total + link.score, count + 1
+            if not self._reaches_limit(link.score, total / count):
+                return
+            yield link
 
-    def _count_chosen(self, ranked: Sequence[Link]) -> int:
-        scores = np.array([link.score for link in ranked])
+    def _reaches_limit(self, score: float, mean: float) -> bool:
         if self.target_precision is not None:
             # The mean of the best n confidences is their expected precision; it falls with n.
-            means = np.cumsum(scores) / np.arange(1, len(scores) + 1)
-            return int((means >= self.target_precision - ROUNDING_TOLERANCE).sum())
+            return mean >= self.target_precision - ROUNDING_TOLERANCE
         limit = self.min_score if self.min_confidence is None else self.min_confidence
-        return len(ranked) if limit is None else int((scores >= limit).sum())
+        return limit is None or score >= limit
 
 
-def select_links(
+def iterate_links(
     session: AlignmentSession, selection: Selection, at: int | None = None
-) -> list[Link]:
+) -> Iterator[Link]:
     """Choose among the links of a version, and its proposals where the selection needs them.
 
     Args:
         session: An open alignment.
         selection: Which links to choose.
-        at: The version; the last one if None.
+        at: The version; None for the last one with the waiting decisions on top.
 
     Returns:
-        Links, best first.
+        Links, best first: given links by id, then the others by descending score. Of the last
+        version, only a page is in memory.
 
     Raises:
         ConfigError: The selection needs probabilities and the method has none.
         StateError: There is no such version.
     """
-    if not selection.needs_probabilities:
-        return selection.choose(_list_links(session, at))
     method = session.config.method
-    if not get_method_entry(method).calibrated:
+    if selection.needs_probabilities and not get_method_entry(method).calibrated:
         raise ConfigError(
             f"the scores of method {method!r} are no probabilities: use --min-score instead"
         )
-    return selection.choose(_list_links(session, at) + _list_proposals(session, at))
+    view = read_waiting_view(session) if at is None else WaitingView()
+    given, found = (
+        view.show(session.store.iterate_links(status, at), status)
+        for status in (PairStatus.GIVEN, PairStatus.FOUND)
+    )
+    links, others = _name_links(session, given), _name_links(session, found)
+    if selection.needs_probabilities:
+        proposed = _iterate_proposals(session, view, at)
+        others = merge(others, proposed, key=lambda link: -link.score)
+    return selection.choose(chain(links, others))
 
 
 def is_calibrated(session: AlignmentSession) -> bool:
@@ -153,29 +170,50 @@ def describe_origin(state: LinkState) -> str:
     return "given" if state.confirmed else "found"
 
 
-def _list_links(session: AlignmentSession, at: int | None) -> list[Link]:
-    links = session.store.read_links(at).links
-    left, right = session.name_entities(links)
-    return [
-        Link(left[left_id], right[right_id], state.score, state.since, describe_origin(state))
-        for (left_id, right_id), state in links.items()
-    ]
+def _name_links(session: AlignmentSession, rows: Iterable[LinkInterval]) -> Iterator[Link]:
+    rows = iter(rows)
+    while page := list(islice(rows, NAMES_AT_ONCE)):
+        left, right = session.name_entities(row.pair for row in page)
+        for row in page:
+            origin = "given" if row.status == PairStatus.GIVEN else "found"
+            yield Link(left[row.left], right[row.right], row.score, row.born, origin)
 
 
-def _list_proposals(session: AlignmentSession, at: int | None) -> list[Link]:
-    """List the proposals between entities without a link."""
+def _iterate_proposals(
+    session: AlignmentSession, view: WaitingView, at: int | None
+) -> Iterator[Link]:
+    """Iterate over the proposals between entities without a link, best first."""
     version = session.store.last_version() if at is None else at
     # A version that did not run the method has the proposals of the last one that did.
     method_version = None if version is None else session.method_version(version)
     if version is None or method_version is None:
-        return []
-    links = session.store.read_links(version)
-    # All links in force are passed as confirmed, so that proposals of their entities are left out.
-    free = merge_links(
-        [],
-        session.store.read_proposals(method_version),
-        confirmed=links.links,
-        rejected=links.rejected_pairs,
-    )
-    left, right = session.name_entities((link.left, link.right) for link in free)
-    return [Link(left[a], right[b], score, version, "proposed") for a, b, score in free]
+        return
+    left, right = session.entity_names()
+    proposed = merge_links([], session.store.read_proposals(method_version))
+    ranked = iter(sorted(proposed, key=lambda pair: (-pair.score, pair.left)))
+    while page := list(islice(ranked, NAMES_AT_ONCE)):
+        for pair in _select_free(session, page, view, version):
+            yield Link(left[pair.left], right[pair.right], pair.score, version, "proposed")
+
+
+def _select_free(
+    session: AlignmentSession, page: Sequence[ScoredPair], view: WaitingView, version: int
+) -> list[ScoredPair]:
+    """Select the pairs whose entities have no link and may have one."""
+    entities = list_entities([link.pair for link in page])
+    links = session.store.read_links_of(*entities, version)
+    decisions = session.store.read_decisions_of(*entities, version)
+    dangling = [pair for pair, kind in decisions.items() if kind is DecisionKind.NO_COUNTERPART]
+    linked = [pair for pair in links.links if pair not in view.hidden]
+    linked += [row.pair for row in view.rows if row.status != PairStatus.REJECTED]
+    taken_left, taken_right = list_entities([*linked, *dangling])
+    taken_left, taken_right = taken_left | view.dangling[0], taken_right | view.dangling[1]
+    rejected = links.rejected_pairs - view.hidden
+    rejected |= {row.pair for row in view.rows if row.status == PairStatus.REJECTED}
+    return [
+        link
+        for link in page
+        if link.left not in taken_left
+        and link.right not in taken_right
+        and link.pair not in rejected
+    ]

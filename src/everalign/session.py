@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +18,16 @@ from everalign.config import Config
 from everalign.errors import StateError
 from everalign.graph import NameIndex, Vocabulary
 from everalign.state import Delta, Json, NameKind, Side, StateStore
+from everalign.state.decision_table import DecisionChanges
+from everalign.state.decisions import (
+    Decisions,
+    GivenDecision,
+    LazyDecisions,
+    fold_decisions,
+    list_given_decisions,
+)
 from everalign.state.deltas import NAME_KINDS
+from everalign.state.inbox import RecordedDecision
 from everalign.state.ledger import LedgerEvent, Pair, ScoredPair
 from everalign.state.snapshots import (
     SIDES,
@@ -30,7 +39,8 @@ from everalign.state.snapshots import (
 )
 
 Vocabularies = tuple[Vocabulary, Vocabulary]
-EntityNames = tuple[Mapping[int, str], Mapping[int, str]]  # names of left and right entities by id
+# Names of left and right entities by id.
+EntityNames = tuple[Mapping[int, str], Mapping[int, str]]
 
 
 class AlignmentSession:
@@ -128,6 +138,15 @@ class AlignmentSession:
         """The names of the left and the right graph."""
         return self.vocabulary("left"), self.vocabulary("right")
 
+    def entity_names(self) -> tuple[NameIndex, NameIndex]:
+        """Look up names of entities without reading all of them.
+
+        Returns:
+            The entities of the left and the right graph.
+        """
+        left, right = self.vocabularies
+        return left.entities, right.entities
+
     def count_names(self, side: Side, kind: NameKind) -> int:
         """Count the names of one kind in one graph.
 
@@ -194,7 +213,30 @@ class AlignmentSession:
         Returns:
             The snapshot.
         """
-        return GraphSnapshot().with_deltas(delta for _, delta in self.deltas_in_effect(version))
+        number = self.store.last_version() if version is None else version
+        # Many commands need the facts and never look at a decision.
+        decisions = LazyDecisions(partial(self.store.read_decisions, number))
+        return GraphSnapshot(decisions=decisions).with_deltas(
+            delta for _, delta in self.deltas_in_effect(version)
+        )
+
+    def waiting_decisions(self) -> list[RecordedDecision]:
+        """Read the decisions that no version has taken up yet.
+
+        Returns:
+            The decisions, oldest first.
+        """
+        return self.store.inbox.read_range(self.store.inbox_upto())
+
+    def coming_decisions(self) -> list[GivenDecision]:
+        """List the decisions that the pending delta takes up.
+
+        Returns:
+            Those of the inbox, then those that came with the delta.
+        """
+        assert self.pending is not None, "a delta is journalled before it is applied"
+        waiting = self.store.inbox.read_range(self.store.inbox_upto(), self.pending.inbox_upto)
+        return [*map(convert_recorded, waiting), *list_given_decisions(self.pending.arrays)]
 
     @cached_property
     def next_snapshot(self) -> GraphSnapshot:
@@ -205,7 +247,11 @@ class AlignmentSession:
         if target is not None:
             # Nothing of the last version remains: the snapshot is that of the target.
             return self.read_snapshot(target)
-        return self.snapshot.with_deltas([self.pending])
+        snapshot = self.snapshot.with_deltas([self.pending])
+        return replace(snapshot, decisions=LazyDecisions(self._fold_decisions))
+
+    def _fold_decisions(self) -> Decisions:
+        return fold_decisions(self.snapshot.decisions, self.coming_decisions())
 
     def journal_delta(self, delta: Delta, vocabularies: Vocabularies | None = None) -> None:
         """Write down a delta, so that it is not lost whatever happens to its update.
@@ -225,6 +271,7 @@ class AlignmentSession:
         events: Sequence[LedgerEvent],
         info: Mapping[str, Json],
         proposals: Sequence[ScoredPair] | None,
+        decisions: DecisionChanges,
     ) -> None:
         """Add the version that applies the pending delta.
 
@@ -233,14 +280,16 @@ class AlignmentSession:
             events: The link events of the version.
             info: Facts for its report.
             proposals: Pairs below the threshold; None keeps those of the version before.
+            decisions: How the decisions in force change.
         """
         # Read before the commit: after it, the store lists the delta among the applied ones.
         delta, snapshot = self.pending, self.next_snapshot
         assert delta is not None, "a delta is journalled before it is applied"
         deltas = self.deltas
-        self.store.commit_version(arrays, events, info, proposals)
+        number = self.store.commit_version(arrays, events, info, proposals, decisions)
         self.deltas = [*deltas, delta]
-        self.snapshot = snapshot
+        stored = LazyDecisions(partial(self.store.read_decisions, number))
+        self.snapshot = replace(snapshot, decisions=stored)
         self._pending = None
         # The value of a cached property; the next delta leads to another one.
         del self.next_snapshot
@@ -254,15 +303,17 @@ class AlignmentSession:
         if self.store.last_version() is None:
             raise StateError(f"{self.path} was interrupted before it began: run `init` again")
 
-    def check_finished(self) -> None:
-        """Check that no delta is pending.
 
-        Raises:
-            StateError: An update was interrupted.
-        """
-        self.check_started()
-        if self.pending is not None:
-            raise StateError(f"{self.path} has an update that was interrupted: run `update` first")
+def convert_recorded(recorded: RecordedDecision) -> GivenDecision:
+    """Convert a decision of the inbox to one that takes effect.
+
+    Args:
+        recorded: A decision of the inbox.
+
+    Returns:
+        Its pair, kind and number.
+    """
+    return GivenDecision(recorded.pair, recorded.kind, recorded.number)
 
 
 def list_name_indexes(vocabulary: Vocabulary) -> list[tuple[NameKind, NameIndex]]:

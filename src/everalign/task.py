@@ -16,14 +16,11 @@ from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, get_method_entry
 from everalign.session import AlignmentSession
 from everalign.state import Delta, Side
-from everalign.state.decisions import (
-    TRUSTED_KINDS,
-    WITHDRAWN_ARRAY,
-    DecisionKind,
-    apply_decisions,
-)
+from everalign.state.decisions import TRUSTED_KINDS, DecisionKind
 from everalign.state.deltas import IRI_NAME_ARRAYS
-from everalign.state.ledger import LinkSet, ScoredPair
+from everalign.state.folding import RemovalChanges
+from everalign.state.ledger import LinkSet, Pair, ScoredPair
+from everalign.state.link_table import list_entities
 from everalign.state.snapshots import (
     SIDES,
     BothSides,
@@ -98,6 +95,20 @@ class UpdateContext:
         )
         return left, right
 
+    def find_removal_changes(self) -> RemovalChanges:
+        """Find the entities that have lost all their facts, or have facts again.
+
+        Returns:
+            The changes since the last version.
+        """
+        before = self.session.store.read_removed_entities()
+        after = {
+            (side, entity)
+            for side, ids in zip(SIDES, self.removed_entities, strict=True)
+            for entity in ids.tolist()
+        }
+        return RemovalChanges(after - before, before - after)
+
     def build_task(self, links: LinkSet) -> AlignmentTask:
         """Build the task for the method.
 
@@ -129,7 +140,15 @@ class UpdateContext:
             removed_triple_count=self._count_removed_triples(),
             removed_link_count=self._count_removed_links(),
             rejected=snapshot.decided_pairs(DecisionKind.REJECTED),
+            dangling_entities=self.dangling_entities,
         )
+
+    @cached_property
+    def dangling_entities(self) -> BothSides:
+        """The left and the right entities that have no counterpart, as people decided."""
+        rows = self.snapshot.decided_pairs(DecisionKind.NO_COUNTERPART)
+        left, right = (column[column >= 0] for column in rows.T)
+        return left, right
 
     def entities_with_removed_facts(self) -> tuple[set[int], set[int]]:
         """List the entities that have lost a fact since the method last ran.
@@ -222,8 +241,8 @@ class UpdateContext:
         for index in range(2):
             parts[index].extend(self._entities_in(index, get_added_array_name))
             parts[index].extend(self._entities_in(index, get_removed_array_name))
-            for name in (*DecisionKind, WITHDRAWN_ARRAY):
-                parts[index].extend(pairs[:, index] for pairs in self._arrays_called(name))
+            decided = list_entities(self._decided_pairs)[index]
+            parts[index].append(np.array(sorted(decided), dtype=np.int32))
         left, right = (np.unique(np.concatenate(side)) for side in parts)
         # A trusted link of an entity that was removed or came back starts or stops to count, so
         # its other entity has changed as well.
@@ -234,6 +253,19 @@ class UpdateContext:
         ]
         affected = waiting[np.isin(waiting[:, 0], left) | np.isin(waiting[:, 1], right)]
         return np.union1d(left, affected[:, 0]), np.union1d(right, affected[:, 1])
+
+    @cached_property
+    def _decided_pairs(self) -> set[Pair]:
+        """The pairs about which people have decided since the method last ran."""
+        store, last = self.session.store, self.session.store.last_version()
+        coming = (
+            set()
+            if self.pending is None
+            else {decision.pair for decision in self.session.coming_decisions()}
+        )
+        if self.method_version is None or last is None:
+            return coming
+        return coming | store.list_decided_pairs(self.method_version, last)
 
     def _entities_in(self, index: int, array_name: ArrayNaming) -> Iterator[IntArray]:
         for kind, columns in ENTITY_COLUMNS.items():
@@ -251,16 +283,15 @@ class UpdateContext:
         """Count the links that the method has learned from or found, and that no longer hold."""
         if self.method_version is None:
             return 0
-        seen = [delta.arrays for _, delta in self.session.deltas_in_effect(self.method_version)]
-        decisions = self.snapshot.decisions
+        store, decisions = self.session.store, self.snapshot.decisions
         untrusted = {
             pair
-            for pair, kind in apply_decisions({}, seen).items()
+            for pair, kind in store.read_decisions(self.method_version).items()
             if kind in TRUSTED_KINDS and decisions.get(pair) not in TRUSTED_KINDS
         }
         rejected = {pair for pair, kind in decisions.items() if kind is DecisionKind.REJECTED}
-        known_links = self.session.store.read_links(self.method_version).links
-        return len(untrusted | (rejected & known_links.keys()))
+        known = store.read_links_of(*list_entities(rejected), self.method_version)
+        return len(untrusted | (rejected & known.links.keys()))
 
 
 def _build_context(

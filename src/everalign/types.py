@@ -14,7 +14,8 @@ class Link:
         right: Name (IRI) of the right entity.
         score: 1.0 for given links. Otherwise the score of the method; a probability if the
             method is calibrated.
-        since: The version that put the link in force; for a proposal, the version asked for.
+        since: The version that put the link in force; for a proposal, the version asked for; for
+            a link that follows from waiting decisions, the next version.
         origin: "given" for a person's decision, "found" for a link found by the method,
             "proposed" for a pair below the threshold, which is not in force.
 
@@ -32,24 +33,60 @@ class Link:
 
 @dataclass(frozen=True)
 class LinkEvent:
-    """Something that happened to a link in a version.
+    """Something that happened to a link in a version, or a decision that is waiting.
 
     Args:
-        version: The version.
+        version: The version; None for a decision that no version has taken up yet.
         kind: "added", "revised" (takes the place of another link), "retracted", "rescored",
-            "confirmed", "rejected" or "withdrawn" (a decision no longer holds).
-        left: Name of the left entity.
-        right: Name of the right entity.
+            "confirmed", "rejected" or "withdrawn" (a decision no longer holds); for decisions
+            that change no link themselves also "no counterpart" and "unsure".
+        left: Name of the left entity; empty if a decision is about a right entity alone.
+        right: Name of the right entity; empty if a decision is about a left entity alone.
         score: The score with which it happened.
         reason: Why, in words.
+        author: Who took the decision that caused it, if one did.
+        decided_at: When that decision was recorded (ISO 8601, UTC).
+        comment: What its author wrote.
+        waiting: Whether it is a decision that no version has taken up yet.
     """
 
-    version: int
+    version: int | None
     kind: str
     left: str
     right: str
     score: float
     reason: str
+    author: str = ""
+    decided_at: str = ""
+    comment: str = ""
+    waiting: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision of a person, as it is recorded.
+
+    Args:
+        number: Its number; decisions take effect in this order.
+        kind: "confirmed", "rejected", "withdrawn", "no counterpart" or "unsure".
+        left: Name of the left entity; empty if it is about a right entity alone.
+        right: Name of the right entity; empty if it is about a left entity alone.
+        author: Who decided.
+        decided_at: When it was recorded (ISO 8601, UTC).
+        comment: What the author wrote.
+        key: The key of the request: a repeated request with this key changes nothing.
+        seen_version: The last version when it was given.
+    """
+
+    number: int
+    kind: str
+    left: str
+    right: str
+    author: str
+    decided_at: str
+    comment: str
+    key: str
+    seen_version: int
 
 
 @dataclass(frozen=True)
@@ -150,6 +187,21 @@ class UpdateResult:
 
 
 @dataclass(frozen=True)
+class DecisionResult:
+    """What was recorded, and what came of it if it was to take effect at once.
+
+    Args:
+        decisions: The decisions as they are recorded.
+        reports: A report of each version made; empty while the decisions are waiting.
+        message: Why no version was made; empty otherwise.
+    """
+
+    decisions: tuple[Decision, ...]
+    reports: tuple[VersionReport, ...]
+    message: str
+
+
+@dataclass(frozen=True)
 class AlignmentStatus:
     """The state of an alignment.
 
@@ -165,6 +217,7 @@ class AlignmentStatus:
         right_entities: Entities of the right graph now.
         given_links: Links in force that people have given.
         found_links: Links in force that the method has found.
+        waiting_decisions: Decisions that no version has taken up yet.
         pending: Source of an update that was interrupted; None if there is none.
         reports: A report of each version, oldest first.
     """
@@ -181,6 +234,7 @@ class AlignmentStatus:
     right_entities: int
     given_links: int
     found_links: int
+    waiting_decisions: int
     pending: str | None
     reports: tuple[VersionReport, ...]
 

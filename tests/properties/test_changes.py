@@ -16,8 +16,9 @@ from everalign import Aligner, ChangeSet, Config
 from everalign.errors import SeedError, StateError
 from everalign.methods import METHODS
 from everalign.pipeline import apply_pending_delta
-from everalign.session import AlignmentSession
+from everalign.session import AlignmentSession, convert_recorded
 from everalign.state import StateStore
+from everalign.state.inbox import DecisionRequest
 
 LEFTS, RIGHTS = "abcdef", "ABCDEF"
 SEEDS = [("a", "A"), ("b", "B")]
@@ -55,7 +56,7 @@ steps = st.one_of(
     changes,
     changes,
     st.integers(0, 5),  # revert to this version
-    st.tuples(st.sampled_from(["confirm", "reject", "withdraw"]), pairs),
+    st.tuples(st.sampled_from(["confirm", "reject", "withdraw", "unsure"]), pairs, st.booleans()),
 )
 
 
@@ -77,7 +78,7 @@ class Life:
                 self.aligner.revert(step)
                 now = self.facts[step] if step < before else self.facts[-1]
             elif isinstance(step, tuple):
-                getattr(self.aligner, step[0])(step[1])
+                getattr(self.aligner, step[0])(step[1], apply=step[2])
                 now = self.facts[-1]
             else:
                 self.aligner.update(change=ChangeSet(**step))
@@ -138,11 +139,21 @@ def test_links_hold_through_every_change_and_the_journal_tells_it_again(life: li
 
 
 def replay(state: Path, again: Path) -> None:
-    """Apply the journal of one state to a new one."""
+    """Apply the journal and the inbox of one state to a new one."""
     with (
         StateStore.open(state, write=False) as old,
         StateStore.create(again, old.read_settings()) as new,
     ):
+        new.inbox.append_decisions(
+            [DecisionRequest(row.pair, row.kind) for row in old.inbox.read_range(0)], 0
+        )
         for delta in old.read_deltas():
-            new.journal_delta(delta)
-            apply_pending_delta(AlignmentSession(again, new))
+            if delta.source == "decisions":
+                given = new.inbox.read_range(new.inbox_upto(), delta.inbox_upto)
+                plan = new.plan_decisions().plan_given(
+                    list(map(convert_recorded, given)), inbox_upto=delta.inbox_upto
+                )
+                new.commit_decisions(plan, {"source": "decisions"})
+            else:
+                new.journal_delta(delta)
+                apply_pending_delta(AlignmentSession(again, new))

@@ -145,15 +145,16 @@ def check_and_finish(directory: Path) -> None:
 
 
 def files(directory: Path) -> set[str]:
-    return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
+    """All files but SQLite's own, which stay until the inbox is next opened."""
+    names = {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
+    return names - {"inbox.sqlite-wal", "inbox.sqlite-shm"}
 
 
 def wanted_files() -> set[str]:
     kinds = ["deltas/{}/left_triples", "versions/{}/vectors"]
     kinds += ["versions/{}/everalign-proposals"]
-    kinds += ["links/{}/links", "links/{}/rejected"]
     arrays = {f"{kind.format(f'{n:06d}')}.npy" for kind in kinds for n in range(UPDATES)}
-    return {"everalign.sqlite", "lock", *arrays}
+    return {"everalign.sqlite", "inbox.sqlite", "lock", *arrays}
 
 
 class Passage(NamedTuple):

@@ -154,8 +154,6 @@ def test_damaged_files_are_named(state: Path, damage: Callable[[Path], None]) ->
             store.load_arrays(0)
         with pytest.raises(StateDamagedError, match=r"versions/000000/everalign-proposals\.npy"):
             store.read_proposals(0)
-        with pytest.raises(StateDamagedError, match=r"links/000000/(links|rejected)\.npy"):
-            store.read_links()
 
 
 def test_a_damaged_database_is_named(state: Path) -> None:

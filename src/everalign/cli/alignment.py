@@ -21,6 +21,7 @@ from everalign.cli.inputs import (
 )
 from everalign.cli.output import (
     ProgressBar,
+    format_count,
     print_json,
     print_notes,
     print_report,
@@ -168,7 +169,7 @@ def update(
 
     All files together make one new version. Only entities affected by the changes are re-scored,
     unless --full is given. Without files, the command finishes an interrupted update and takes
-    decisions made since the last update into account. Known triples may be given again.
+    up decisions made since the last update. Known triples may be given again.
     """
     from everalign.changeset import ChangeSet
 
@@ -238,6 +239,9 @@ def _print_status(status: AlignmentStatus) -> None:
     click.echo(f"left   {status.left_entities} entities, {status.left_triples} triples")
     click.echo(f"right  {status.right_entities} entities, {status.right_triples} triples")
     click.echo(f"links  {status.given_links} given, {status.found_links} found")
+    if status.waiting_decisions:
+        count = format_count(status.waiting_decisions, "decision")
+        click.echo(f"waiting: {count} (to take up: everalign update {status.state})")
     if status.pending is not None:
         click.echo(f"pending: {status.pending} (to finish: everalign update {status.state})")
     for report in status.reports[-1:]:

@@ -1,9 +1,10 @@
-"""Commands for decisions of people about links. They take effect at once."""
+"""Commands for decisions of people. They are recorded at once, also while an update runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,17 +16,44 @@ from everalign.cli.inputs import (
     open_aligner,
     state_argument,
 )
-from everalign.cli.output import print_result
+from everalign.cli.output import ProgressBar, print_decisions, print_result
 
 if TYPE_CHECKING:
     from everalign.graph import LinkSource
+    from everalign.types import DecisionResult
 
-pair_options = combine_options(
+note_options = combine_options(
+    click.option("--author", default="", metavar="NAME", help="Who decides."),
+    click.option("--comment", default="", metavar="TEXT", help="Why; shown by `history`."),
+    click.option(
+        "--key",
+        metavar="KEY",
+        help="Name of this request: if it is repeated, nothing more is recorded.",
+    ),
+    click.option("--apply", is_flag=True, help="Make a version of all waiting decisions at once."),
+    json_option,
+)
+pair_arguments = combine_options(
     state_argument,
     click.argument("left", required=False),
     click.argument("right", required=False),
     click.option("--pairs", type=FILE, help="Read pairs from FILE: left TAB right."),
-    json_option,
+)
+entity_options = combine_options(
+    click.option(
+        "--left-entity",
+        "left_entities",
+        multiple=True,
+        metavar="IRI",
+        help="An entity of the left graph. May be repeated.",
+    ),
+    click.option(
+        "--right-entity",
+        "right_entities",
+        multiple=True,
+        metavar="IRI",
+        help="An entity of the right graph. May be repeated.",
+    ),
 )
 
 
@@ -33,57 +61,123 @@ pair_options = combine_options(
     epilog=format_examples(
         "everalign confirm my.state http://zh.dbpedia.org/resource/杭州市 "
         "http://dbpedia.org/resource/Hangzhou",
-        "everalign confirm my.state --pairs reviewed.tsv",
+        "everalign confirm my.state --pairs reviewed.tsv --author ada --apply",
     )
 )
-@pair_options
+@pair_arguments
+@note_options
 def confirm(
-    state: Path, left: str | None, right: str | None, pairs: Path | None, as_json: bool
+    state: Path, left: str | None, right: str | None, pairs: Path | None, **options: Any
 ) -> None:
     """Confirm links.
 
     A confirmed link is in force from now on, whatever the method finds; links that contradict it
-    are retracted. The next `everalign update`, with or without files, revises other links
-    accordingly. LEFT and RIGHT are the IRIs of the two entities.
+    are not. It is recorded at once; the next `everalign update`, with or without files, takes it
+    up and revises other links accordingly. LEFT and RIGHT are the IRIs of the two entities.
     """
-    print_result(open_aligner(state).confirm(_get_pairs(left, right, pairs)), as_json=as_json)
+    given = _get_pairs(left, right, pairs)
+    _decide(open_aligner(state).confirm, options, _count_pairs(given), given)
 
 
 @click.command(
     epilog=format_examples(
-        "everalign reject my.state Q4970 'Hangzhou_(film)'",
+        "everalign reject my.state Q4970 'Hangzhou_(film)' --comment 'the film'",
         "everalign reject my.state --pairs wrong.tsv",
     )
 )
-@pair_options
+@pair_arguments
+@note_options
 def reject(
-    state: Path, left: str | None, right: str | None, pairs: Path | None, as_json: bool
+    state: Path, left: str | None, right: str | None, pairs: Path | None, **options: Any
 ) -> None:
     """Reject links.
 
-    A rejected link is retracted and never found again. The next `everalign update`, with or
-    without files, looks for other links of its entities. LEFT and RIGHT are the IRIs of the two
+    A rejected link is no longer in force and never found again. The next `everalign update`, with
+    or without files, looks for other links of its entities. LEFT and RIGHT are the IRIs of the two
     entities.
     """
-    print_result(open_aligner(state).reject(_get_pairs(left, right, pairs)), as_json=as_json)
+    given = _get_pairs(left, right, pairs)
+    _decide(open_aligner(state).reject, options, _count_pairs(given), given)
 
 
 @click.command(
     epilog=format_examples(
         "everalign withdraw my.state Q4970 'Hangzhou_(film)'",
         "everalign withdraw my.state --pairs doubtful-seeds.tsv",
+        "everalign withdraw my.state --left-entity Q4970",
     )
 )
-@pair_options
+@pair_arguments
+@entity_options
+@note_options
 def withdraw(
-    state: Path, left: str | None, right: str | None, pairs: Path | None, as_json: bool
+    state: Path,
+    left: str | None,
+    right: str | None,
+    pairs: Path | None,
+    left_entities: tuple[str, ...],
+    right_entities: tuple[str, ...],
+    **options: Any,
 ) -> None:
-    """Withdraw decisions about links.
+    """Withdraw decisions.
 
-    The pair LEFT, RIGHT is no longer a seed, confirmed or rejected: the next `everalign update`
-    leaves it to the method again.
+    The pair LEFT, RIGHT is no longer a seed, confirmed or rejected, and an entity may have a
+    counterpart again: the next `everalign update` leaves it to the method.
     """
-    print_result(open_aligner(state).withdraw(_get_pairs(left, right, pairs)), as_json=as_json)
+    withdraw_from = open_aligner(state).withdraw
+    if left_entities or right_entities:
+        if left is not None or pairs is not None:
+            raise click.UsageError("give pairs or entities, not both")
+        count = len(left_entities) + len(right_entities)
+        _decide(withdraw_from, options, count, (), left_entities, right_entities)
+    else:
+        given = _get_pairs(left, right, pairs)
+        _decide(withdraw_from, options, _count_pairs(given), given)
+
+
+@click.command(
+    "no-counterpart",
+    epilog=format_examples(
+        "everalign no-counterpart my.state --left-entity Q4970",
+        "everalign no-counterpart my.state --right-entity 'Hangzhou_(film)' --author ada",
+    ),
+)
+@state_argument
+@entity_options
+@note_options
+def no_counterpart(
+    state: Path,
+    left_entities: tuple[str, ...],
+    right_entities: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Decide that entities have no counterpart.
+
+    Such an entity has no link, and the method does not look for one. To confirm a link of it later
+    takes the decision back.
+    """
+    count = len(left_entities) + len(right_entities)
+    if not count:
+        raise click.UsageError("give --left-entity or --right-entity")
+    _decide(open_aligner(state).no_counterpart, options, count, left_entities, right_entities)
+
+
+@click.command(
+    epilog=format_examples(
+        "everalign unsure my.state Q4970 'Hangzhou_(film)' --comment 'ask Bo'",
+    )
+)
+@pair_arguments
+@note_options
+def unsure(
+    state: Path, left: str | None, right: str | None, pairs: Path | None, **options: Any
+) -> None:
+    """Note that it is not clear whether two entities are the same.
+
+    This changes no link. `everalign history` lists it with its author and comment.
+    """
+    given = _get_pairs(left, right, pairs)
+    _decide(open_aligner(state).unsure, options, _count_pairs(given), given)
 
 
 @click.command(
@@ -99,9 +193,29 @@ def revert(state: Path, version: int, as_json: bool) -> None:
     """Make a new version that equals an earlier one.
 
     Graphs, decisions and links become those of VERSION. The versions in between stay in the
-    history and can be reverted to as well.
+    history and can be reverted to as well. Decisions that are waiting go on waiting.
     """
-    print_result(open_aligner(state).revert(version), as_json=as_json)
+    with ProgressBar() as bar:
+        result = open_aligner(state).revert(version, bar)
+    print_result(result, as_json=as_json)
+
+
+def _decide(
+    decide: Callable[..., DecisionResult], options: dict[str, Any], count: int | None, *given: Any
+) -> None:
+    """Record decisions with the values of `note_options`."""
+    as_json, key = options.pop("as_json"), options.pop("key")
+    keys = None if key is None else _number_keys(key, count, given)
+    print_decisions(decide(*given, keys=keys, **options), as_json=as_json)
+
+
+def _number_keys(key: str, count: int | None, given: Sequence[Any]) -> list[str]:
+    """Give each decision of a request a key of its own."""
+    if count is None:
+        from everalign.graph import read_pairs
+
+        count = len(dict.fromkeys(read_pairs(given[0])))
+    return [key] if count == 1 else [f"{key}/{number}" for number in range(1, count + 1)]
 
 
 def _get_pairs(left: str | None, right: str | None, pairs: Path | None) -> LinkSource:
@@ -110,3 +224,8 @@ def _get_pairs(left: str | None, right: str | None, pairs: Path | None) -> LinkS
     if pairs is not None or left is None or right is None:
         raise click.UsageError("give LEFT and RIGHT, or --pairs FILE")
     return [(left, right)]
+
+
+def _count_pairs(given: LinkSource) -> int | None:
+    """Count pairs; None for those of a file, which are counted when their number is needed."""
+    return None if isinstance(given, str | Path) else 1

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,16 @@ from everalign.cli.inputs import (
     selection_options,
     state_argument,
 )
-from everalign.cli.output import open_output, print_json, print_table
+from everalign.cli.output import (
+    open_output,
+    print_json,
+    print_json_list,
+    print_pages,
+    print_table,
+)
+
+if TYPE_CHECKING:
+    from everalign.types import LinkEvent
 
 EXPORT_FORMATS = ("tsv", "nt", "ttl", "sssom", "alignment", "jsonl", "parquet")
 PROBLEMS_FOUND = 1
@@ -47,13 +56,14 @@ PROBLEMS_FOUND = 1
 def links(state: Path, format_name: str, as_json: bool, **selection: Any) -> None:
     """Print the links in force, best first.
 
-    Given links come first, then found links by descending score. At most one of --min-score,
+    Given links come first, then found links by descending score. Decisions that are waiting count
+    already, unless --at is given. At most one of --min-score,
     --min-confidence and --target-precision can be given; the last two need a method whose scores
     are probabilities. `everalign export` writes other formats.
     """
     aligner = open_aligner(state)
     if as_json:
-        print_json(aligner.links(**selection))
+        print_json_list(aligner.iterate_links(**selection))
     else:
         aligner.export(sys.stdout.buffer, format_name, **selection)
 
@@ -163,18 +173,20 @@ def history(state: Path, entity: str | None, since: int, as_json: bool) -> None:
     """List what happened to links, oldest first.
 
     Prints each event (added, revised, retracted, rescored, confirmed, rejected, withdrawn) with
-    its version, score and reason. With ENTITY, only events of its links are listed.
+    its version, score and reason; for decisions of people also author, time and comment. Decisions
+    that no version has taken up yet come last, without a version. With ENTITY, only events of its
+    links are listed.
     """
-    events = open_aligner(state).history(entity, since=since)
+    events = open_aligner(state).iterate_history(entity, since=since)
     if as_json:
-        print_json(events)
+        print_json_list(events)
         return
-    print_table(
+    print_pages(
         ["version", "event", "left", "right", "score", "reason"],
-        [
-            [event.version, event.kind, event.left, event.right, event.score, event.reason]
+        (
+            [event.version, event.kind, event.left, event.right, event.score, _explain(event)]
             for event in events
-        ],
+        ),
     )
 
 
@@ -258,3 +270,12 @@ def changes(
         aligner.write_changes(
             stream, format_name, since=since, until=until, removals=removal_stream
         )
+
+
+def _explain(event: LinkEvent) -> str:
+    """Give the reason of an event, and who decided when if somebody did."""
+    if not event.decided_at:
+        return event.reason
+    author = f"{event.author}, " if event.author else ""
+    comment = f": {event.comment}" if event.comment else ""
+    return f"{event.reason} ({author}{event.decided_at}{comment})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import click
 
 from everalign.cli.alignment import evaluate, init, status, update
 from everalign.cli.benchmarks import bench, datasets, demo, methods, plot, sample
-from everalign.cli.decisions import confirm, reject, revert, withdraw
+from everalign.cli.decisions import confirm, no_counterpart, reject, revert, unsure, withdraw
 from everalign.cli.explanations import explain, relations
 from everalign.cli.links import changes, check_sssom, diff, export, history, links
 from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
@@ -24,7 +25,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Align": (init, update),
-    "Review": (confirm, reject, withdraw, revert),
+    "Review": (confirm, reject, no_counterpart, unsure, withdraw, revert),
     "Inspect": (status, links, explain, relations, history, diff, evaluate),
     "Export": (export, changes, check_sssom),
     "Benchmark": (demo, methods, bench, plot, paper, sample, datasets),
@@ -103,6 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     try:
         code = everalign.main(args=arguments, standalone_mode=False)
+        # Here, where a closed pipe is noticed, and not when Python ends.
+        sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -111,6 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _exit_with_error(error.format_message())
     except EverAlignError as error:
         _exit_with_error(str(error))
+    except BrokenPipeError:
+        _exit_closed_pipe()
     except OSError as error:
         _exit_with_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, click.Abort):
@@ -129,6 +134,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _exit_with_error(message: str) -> None:
     click.echo("everalign: " + " ".join(message.split()), err=True)
     sys.exit(USER_ERROR)
+
+
+def _exit_closed_pipe() -> None:
+    """End as if all were written: who reads the output has read enough, such as `head`."""
+    # Python would try to write the rest of its buffer when it ends, and complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
 
 
 def _exit_interrupted() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-    from everalign.types import UpdateResult, VersionReport
+    from everalign.types import DecisionResult, UpdateResult, VersionReport
 
 # Seconds of work before a bar appears: quick commands should not flicker.
 BAR_DELAY = 2.0
+# Rows of a long table that are aligned together.
+PAGE_ROWS = 10_000
+# Decisions that are listed one by one; those of a long file are only counted.
+DECISIONS_SHOWN = 10
 
 
 def print_json(value: Any) -> None:
@@ -60,6 +65,43 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         click.echo("  ".join(cells).rstrip())
 
 
+def print_json_list(values: Iterable[Any]) -> None:
+    """Print values as a JSON list, one after the other, as `print_json` does.
+
+    Args:
+        values: What to print; only one of them is in memory.
+
+    Example:
+        >>> print_json_list([1, 2])
+        [
+         1,
+         2
+        ]
+        >>> print_json_list([])
+        []
+    """
+    separator = "["
+    for value in values:
+        text = json.dumps(value, default=_convert_dataclass, indent=1, ensure_ascii=False)
+        click.echo(separator + "\n " + text.replace("\n", "\n "), nl=False)
+        separator = ","
+    click.echo("[]" if separator == "[" else "\n]")
+
+
+def print_pages(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table of any length: the columns of each page are as wide as its values.
+
+    Args:
+        headers: One for each column.
+        rows: Values; one page of them is in memory.
+    """
+    rows = iter(rows)
+    page = list(islice(rows, PAGE_ROWS))
+    print_table(headers, page)
+    while page := list(islice(rows, PAGE_ROWS)):
+        print_table(headers, page)
+
+
 def print_result(result: UpdateResult, *, as_json: bool) -> None:
     """Print the versions that a command made, or why it made none.
 
@@ -70,6 +112,27 @@ def print_result(result: UpdateResult, *, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
+    for report in result.reports:
+        print_report(report)
+    if result.message:
+        click.echo(f"{result.message[0].upper()}{result.message[1:]}.")
+
+
+def print_decisions(result: DecisionResult, *, as_json: bool) -> None:
+    """Print what was decided, and the version that takes it up if there is one.
+
+    Args:
+        result: What is recorded.
+        as_json: Whether to print JSON.
+    """
+    if as_json:
+        print_json(result)
+        return
+    for decision in result.decisions[:DECISIONS_SHOWN]:
+        names = " – ".join(filter(None, (decision.left, decision.right)))
+        click.echo(f"Decision {decision.number}: {decision.kind}: {names}.")
+    if len(result.decisions) > DECISIONS_SHOWN:
+        click.echo(f"{len(result.decisions)} decisions in all.")
     for report in result.reports:
         print_report(report)
     if result.message:

@@ -79,6 +79,7 @@ class NameIndex(Sequence[str]):
         self._has_all_ids = self._stored_count == 0
         self._stored_names: list[str] | None = None
         self._new_names: list[str] = []
+        self._loaded: dict[int, str] = {}
         self.get_or_add_ids(list(known))
 
     def get_or_add_id(self, name: str) -> int:
@@ -157,6 +158,14 @@ class NameIndex(Sequence[str]):
             for number in distinct
         }
 
+    def load(self, ids: Iterable[int]) -> None:
+        """Read names at once that will be asked for one by one, and forget others read before.
+
+        Args:
+            ids: The ids, with or without duplicates.
+        """
+        self._loaded = self.map_names(ids)
+
     def list_names_after(self, count: int) -> list[str]:
         """Return the names that were appended after the first `count`.
 
@@ -181,6 +190,8 @@ class NameIndex(Sequence[str]):
         positions = range(len(self))[number]
         if isinstance(positions, range):
             return list(self.map_names(positions).values())
+        if positions in self._loaded:
+            return self._loaded[positions]
         if positions >= self._stored_count:
             return self._new_names[positions - self._stored_count]
         return self._read_stored([positions])[positions]

@@ -7,13 +7,28 @@ is newer than the version it started with sees one consistent state, whatever a 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from everalign.state.checksums import add_checksum, check_rows
 from everalign.state.database import Database
+from everalign.state.decision_table import (
+    DecisionChanges,
+    DecisionTable,
+    write_decision_changes,
+)
 from everalign.state.deltas import Delta, Json, NameList, Version
+from everalign.state.digests import compute_names_digest, compute_version_digest
+from everalign.state.inbox import DecisionInbox
+from everalign.state.intervals import IntervalChanges, PairStatus, plan_interval_changes
 from everalign.state.ledger import EventKind, LedgerEvent
+from everalign.state.link_table import (
+    LinkTable,
+    list_entities,
+    write_interval_changes,
+)
 from everalign.state.names import (
     StoredNames,
     count_names,
@@ -24,6 +39,16 @@ from everalign.state.names import (
 
 # Looking a kind up here is faster than calling the enum, once for each event of a long history.
 _EVENT_KINDS = {kind.value: kind for kind in EventKind}
+
+_VERSION_COLUMNS = (
+    "version.number, made_at, info, version.files, given_links, found_links, rejected_pairs,"
+    " version.inbox_upto, version.digest, version.checksum"
+)
+_EVENT_COLUMNS = (
+    "number, version, kind, left_id, right_id, score, reason, competing_left, competing_right,"
+    " decision, checksum"
+)
+# The last delta that a version has applied: the names of a pending one are not visible yet.
 
 
 class DeltaRow(NamedTuple):
@@ -36,6 +61,7 @@ class DeltaRow(NamedTuple):
     files: dict[str, str]
     rescore_all: bool
     runs_method: bool
+    inbox_upto: int
 
 
 class Catalogue:
@@ -48,6 +74,8 @@ class Catalogue:
 
     def __init__(self, database: Database, *, write: bool) -> None:
         self._database = database
+        self.links = LinkTable(database)
+        self.decisions = DecisionTable(database)
         self._pinned_version = None if write else self._read_last_version()
 
     @property
@@ -63,22 +91,59 @@ class Catalogue:
         """
         return dict(self._database.fetch_rows("SELECT name, value FROM setting"))
 
-    def read_versions(self) -> list[Version]:
-        """Read all versions.
+    def read_versions(self, first: int = 0) -> list[Version]:
+        """Read versions.
+
+        Args:
+            first: The first of them.
 
         Returns:
-            The visible versions, oldest first.
+            The visible versions from there on, oldest first.
         """
         # A left join, since a version need not have applied a delta.
-        sql = """
-            SELECT version.number, made_at, digest, info
+        sql = f"""
+            SELECT {_VERSION_COLUMNS}, delta.digest
             FROM version LEFT JOIN delta ON delta.version = version.number
-            WHERE version.number <= ? ORDER BY version.number
+            WHERE version.number BETWEEN ? AND ? ORDER BY version.number
         """
+        rows = self._database.fetch_rows(sql, first, self.last_version)
+        checked = check_rows((row[:-1] for row in rows), "version")
         return [
-            Version(number, made_at, digest, json.loads(info))
-            for number, made_at, digest, info in self._database.fetch_rows(sql, self.last_version)
+            Version(row[0], row[1], delta, json.loads(row[2]), *row[4:])
+            for row, (*_, delta) in zip(checked, rows, strict=True)
         ]
+
+    def read_version(self, number: int) -> Version | None:
+        """Read one version.
+
+        Args:
+            number: Its number.
+
+        Returns:
+            The version, or None if there is no such version.
+        """
+        sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number = ?"
+        rows = self._database.fetch_rows(sql, number) if number <= self.last_version else []
+        versions = [
+            Version(row[0], row[1], None, json.loads(row[2]), *row[4:])
+            for row in check_rows(rows, "version")
+        ]
+        return versions[0] if versions else None
+
+    def find_folding_version(self, decision: int) -> int | None:
+        """Find the version that has taken up a decision of the inbox.
+
+        Args:
+            decision: The number of the decision.
+
+        Returns:
+            The version, or None if the decision is waiting.
+        """
+        sql = (
+            "SELECT number FROM version WHERE inbox_upto >= ? ORDER BY inbox_upto, number LIMIT 1"
+        )
+        number = self._database.fetch_value(sql, decision)
+        return None if number is None or number > self.last_version else int(number)
 
     def find_version_files(self, version: int) -> tuple[int, dict[str, str]] | None:
         """Find the arrays that the method had stored at a version.
@@ -89,18 +154,13 @@ class Catalogue:
         Returns:
             The last version up to this one that has arrays, and their checksums by name.
         """
-        return self._find_last_files("files", version)
-
-    def find_link_files(self, version: int) -> tuple[int, dict[str, str]] | None:
-        """Find the stored links in force that are nearest to a version.
-
-        Args:
-            version: The version.
-
-        Returns:
-            The last version up to this one whose links were stored, and the checksums by name.
+        # Not the empty object of a version without arrays.
+        sql = """
+            SELECT number, files FROM version
+            WHERE number <= ? AND files <> '{}' ORDER BY number DESC LIMIT 1
         """
-        return self._find_last_files("link_files", version)
+        rows = self._database.fetch_rows(sql, min(version, self.last_version))
+        return (rows[0][0], json.loads(rows[0][1])) if rows else None
 
     def open_names(self, name_list: NameList) -> StoredNames:
         """Open the names of one side and kind.
@@ -167,8 +227,15 @@ class Catalogue:
         return self._read_deltas("version <= ?", self.last_version)
 
     def read_events(
-        self, first: int, last: int, left: int | None = None, right: int | None = None
-    ) -> list[LedgerEvent]:
+        self,
+        first: int,
+        last: int,
+        left: int | None = None,
+        right: int | None = None,
+        *,
+        after: int = 0,
+        limit: int = -1,
+    ) -> list[tuple[int, LedgerEvent]]:
         """Read the events of a range of versions.
 
         Args:
@@ -176,21 +243,27 @@ class Catalogue:
             last: The last version.
             left: A left entity; None stands for any.
             right: A right entity; None stands for any.
+            after: The number of the last event of the page before, which is of version `first`.
+            limit: The most events to read; -1 for all.
 
         Returns:
-            The events, oldest first.
+            Number and event, oldest first.
         """
         wanted = {"left_id": left, "right_id": right}
         ids = {column: entity for column, entity in wanted.items() if entity is not None}
-        # By number and not by version: within a version, events apply in the order of their
-        # numbers. Only names of columns become part of the text; values are bound.
+        # Within a version, events apply in the order of their numbers. Only names of columns
+        # become part of the text; values are bound.
         sql = f"""
-            SELECT version, kind, left_id, right_id, score, reason, competing_left, competing_right
-            FROM event WHERE version BETWEEN ? AND ?
-            {" ".join(f"AND {column} = ?" for column in ids)} ORDER BY number
+            SELECT {_EVENT_COLUMNS} FROM event WHERE (version, number) > (?, ?) AND version <= ?
+            {" ".join(f"AND {column} = ?" for column in ids)} ORDER BY version, number LIMIT ?
         """
-        rows = self._database.fetch_rows(sql, first, min(last, self.last_version), *ids.values())
-        return [LedgerEvent(version, _EVENT_KINDS[kind], *rest) for version, kind, *rest in rows]
+        rows = self._database.fetch_rows(
+            sql, first, after, min(last, self.last_version), *ids.values(), limit
+        )
+        return [
+            (number, LedgerEvent(version, _EVENT_KINDS[kind], *rest))
+            for number, version, kind, *rest in check_rows(rows, "event")
+        ]
 
     def insert_delta(self, number: int, delta: Delta, files: Mapping[str, str]) -> None:
         """Add a pending delta with its new names.
@@ -200,6 +273,15 @@ class Catalogue:
             delta: The delta.
             files: The checksums of its arrays by name.
         """
+        # One transaction, so that ids never exist without their names.
+        with self._database.transaction() as connection:
+            self._insert_delta_row(connection, number, delta, files)
+            insert_names(connection, delta.new_names, number)
+
+    @staticmethod
+    def _insert_delta_row(
+        connection: sqlite3.Connection, number: int, delta: Delta, files: Mapping[str, str]
+    ) -> None:
         values = (
             number,
             delta.digest,
@@ -209,42 +291,104 @@ class Catalogue:
             None,
             delta.rescore_all,
             delta.runs_method,
+            delta.inbox_upto,
+            compute_names_digest(delta.new_names),
         )
-        # One transaction, so that ids never exist without their names.
-        with self._database.transaction() as connection:
-            connection.execute("INSERT INTO delta VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
-            insert_names(connection, delta.new_names, number)
+        connection.execute("INSERT INTO delta VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def insert_version(
         self,
+        inbox: DecisionInbox,
         files: Mapping[str, str],
-        link_files: Mapping[str, str] | None,
-        events: Iterable[LedgerEvent],
+        events: Sequence[LedgerEvent],
         info: Mapping[str, Json],
+        decisions: DecisionChanges,
+        delta: Delta | None = None,
     ) -> None:
-        """Add the next version with its events, and mark the pending delta as applied.
+        """Add the next version with its rows, and mark the pending delta as applied.
 
         Args:
+            inbox: The open inbox, for the decisions that the version takes up.
             files: The checksums of the arrays of the method by name.
-            link_files: The checksums of the links in force by name, if they were stored.
             events: The events of the version.
             info: Facts about the version, for people.
+            decisions: How decisions in force change.
+            delta: A delta without arrays that is journalled and applied at once.
         """
         number = self.last_version + 1
+        # One transaction: the version, its rows and the end of its delta take effect together.
+        with self._database.transaction() as connection:
+            if delta is not None:
+                self._insert_delta_row(connection, self.next_delta_number(), delta, {})
+            upto = self._find_inbox_end(decisions.inbox_upto)
+            # At most one delta is pending, so it needs no number here.
+            connection.execute("UPDATE delta SET version = ? WHERE version IS NULL", (number,))
+            insert_events(connection, events)
+            changes = self._plan_intervals(events, number)
+            write_interval_changes(connection, changes, number)
+            write_decision_changes(connection, decisions, number)
+            self._insert_version_row(connection, inbox, files, info, changes, upto)
+
+    def compute_digest_of(self, version: int, inbox: DecisionInbox) -> str:
+        """Compute the digest of a version from its rows.
+
+        Args:
+            version: A version that exists.
+            inbox: The open inbox.
+
+        Returns:
+            The digest.
+        """
+        sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number = ?"
+        ((*values, _, _),) = self._database.fetch_rows(sql, version)
+        before = self.read_version(version - 1)
+        last = (0, "") if before is None else (before.inbox_upto, before.digest)
+        return compute_version_digest(self._database, inbox, tuple(values), last)
+
+    def _insert_version_row(
+        self,
+        connection: sqlite3.Connection,
+        inbox: DecisionInbox,
+        files: Mapping[str, str],
+        info: Mapping[str, Json],
+        changes: IntervalChanges,
+        upto: int,
+    ) -> None:
+        before = self.read_version(self.last_version)
+        counts = (0, 0, 0) if before is None else before.counts
         values = (
-            number,
+            self.last_version + 1,
             datetime.now(UTC).isoformat(timespec="seconds"),
             json.dumps(info),
             json.dumps(files),
-            None if link_files is None else json.dumps(link_files),
+            *(
+                count + changes.count_change(status)
+                for count, status in zip(counts, PairStatus, strict=True)
+            ),
+            upto,
         )
-        # One transaction: the version, its events and the end of its delta take effect together.
-        # At most one delta is pending, so it needs no number here, and NULL lets SQLite number the
-        # events in the order in which they are given.
-        with self._database.transaction() as connection:
-            connection.execute("INSERT INTO version VALUES (?, ?, ?, ?, ?)", values)
-            connection.execute("UPDATE delta SET version = ? WHERE version IS NULL", (number,))
-            connection.executemany("INSERT INTO event VALUES (NULL, ?,?,?,?,?,?,?,?)", events)
+        last = (0, "") if before is None else (before.inbox_upto, before.digest)
+        digest = compute_version_digest(self._database, inbox, values, last)
+        connection.execute(
+            "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            add_checksum((*values, digest)),
+        )
+
+    def _plan_intervals(self, events: Sequence[LedgerEvent], version: int) -> IntervalChanges:
+        lefts, rights = list_entities([event.pair for event in events])
+        # The first version finds nothing: not one query for each of its entities.
+        before = self.links.read_of_entities(lefts, rights, version - 1) if version else []
+        return plan_interval_changes(before, events, version)
+
+    def _find_inbox_end(self, given: int | None) -> int:
+        """Find how far the next version takes decisions of the inbox up."""
+        if given is not None:
+            return given
+        pending = self.read_pending_delta()
+        if pending is not None:
+            return pending.inbox_upto
+        before = self.read_version(self.last_version)
+        return 0 if before is None else before.inbox_upto
 
     def _read_last_version(self) -> int:
         # A writer asks each time: a remembered number would be wrong after an interrupt between
@@ -252,18 +396,10 @@ class Catalogue:
         number: int = self._database.fetch_value("SELECT coalesce(max(number), -1) FROM version")
         return number
 
-    def _find_last_files(self, column: str, version: int) -> tuple[int, dict[str, str]] | None:
-        # Neither NULL nor the empty object of a version without arrays.
-        sql = f"""
-            SELECT number, {column} FROM version
-            WHERE number <= ? AND {column} <> '{{}}' ORDER BY number DESC LIMIT 1
-        """
-        rows = self._database.fetch_rows(sql, min(version, self.last_version))
-        return (rows[0][0], json.loads(rows[0][1])) if rows else None
-
     def _read_deltas(self, condition: str, *values: int) -> list[DeltaRow]:
         sql = f"""
-            SELECT number, digest, source, counts, files, rescore_all, runs_method FROM delta
+            SELECT number, digest, source, counts, files, rescore_all, runs_method, inbox_upto
+            FROM delta
             WHERE {condition} ORDER BY number
         """
         return [
@@ -275,8 +411,29 @@ class Catalogue:
                 json.loads(files),
                 bool(rescore_all),
                 bool(runs_method),
+                upto,
             )
-            for number, digest, source, counts, files, rescore_all, runs_method in (
+            for number, digest, source, counts, files, rescore_all, runs_method, upto in (
                 self._database.fetch_rows(sql, *values)
             )
         ]
+
+
+def insert_events(connection: sqlite3.Connection, events: Iterable[LedgerEvent]) -> None:
+    """Add events.
+
+    Args:
+        connection: The database, inside of a transaction.
+        events: The events, in the order in which they apply.
+    """
+    first = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM event").fetchone()[0]
+    connection.executemany(
+        "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            # The score as a plain float: its text is part of the checksum.
+            add_checksum(
+                (number, event[0], event.kind.value, *event.pair, float(event[4]), *event[5:])
+            )
+            for number, event in enumerate(events, first)
+        ),
+    )

@@ -8,7 +8,7 @@ so readers and the writer hardly ever wait for each other.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ FORMAT = 1
 # How long to wait for a transaction of another process; all of them are much shorter.
 LOCK_TIMEOUT_SECONDS = 60.0
 
+# The row of a version is written last, with the digest of the others: hence deferred references.
 _TABLES = """
 CREATE TABLE setting (
     name TEXT PRIMARY KEY,
@@ -41,8 +42,15 @@ CREATE TABLE version (
     made_at TEXT NOT NULL,     -- ISO 8601, UTC
     info TEXT NOT NULL,        -- JSON
     files TEXT NOT NULL,       -- JSON: array name -> SHA-256, in versions/<number>
-    link_files TEXT            -- the same, in links/<number>; NULL if there are none
+    given_links INTEGER NOT NULL,     -- in force at this version, so that nobody has to count
+    found_links INTEGER NOT NULL,
+    rejected_pairs INTEGER NOT NULL,
+    inbox_upto INTEGER NOT NULL,      -- the last decision of the inbox that is part of it
+    digest TEXT NOT NULL,             -- SHA-256 of its rows and of the digest before it
+    checksum INTEGER NOT NULL
 );
+
+CREATE INDEX version_of_decision ON version (inbox_upto);
 
 CREATE TABLE delta (
     number INTEGER PRIMARY KEY,
@@ -50,9 +58,12 @@ CREATE TABLE delta (
     source TEXT NOT NULL,
     counts TEXT NOT NULL,      -- JSON
     files TEXT NOT NULL,       -- JSON: array name -> SHA-256, in deltas/<number>
-    version INTEGER UNIQUE REFERENCES version(number),  -- NULL while the delta is pending
+    version INTEGER UNIQUE     -- NULL while the delta is pending
+        REFERENCES version(number) DEFERRABLE INITIALLY DEFERRED,
     rescore_all INTEGER NOT NULL,                       -- 1: all entities are scored again
-    runs_method INTEGER NOT NULL                        -- 0: decisions of people only
+    runs_method INTEGER NOT NULL,                       -- 0: decisions of people only
+    inbox_upto INTEGER NOT NULL,      -- decisions of the inbox that its version takes up
+    names_digest TEXT NOT NULL        -- SHA-256 of its new names
 );
 CREATE UNIQUE INDEX at_most_one_pending ON delta (version IS NULL) WHERE version IS NULL;
 
@@ -73,7 +84,7 @@ CREATE TABLE name_count (
 
 CREATE TABLE event (
     number INTEGER PRIMARY KEY,
-    version INTEGER NOT NULL REFERENCES version(number),
+    version INTEGER NOT NULL REFERENCES version(number) DEFERRABLE INITIALLY DEFERRED,
     kind TEXT NOT NULL,
     -- Without a check of the type, a numpy integer would be stored as its bytes.
     left_id INTEGER NOT NULL CHECK (typeof(left_id) = 'integer'),
@@ -81,11 +92,57 @@ CREATE TABLE event (
     score REAL NOT NULL CHECK (typeof(score) = 'real'),
     reason TEXT NOT NULL,
     competing_left INTEGER,
-    competing_right INTEGER
+    competing_right INTEGER,
+    decision INTEGER,          -- number of the decision in the inbox that caused it
+    checksum INTEGER NOT NULL
 );
 CREATE INDEX event_of_version ON event (version);
 CREATE INDEX event_of_left ON event (left_id);
 CREATE INDEX event_of_right ON event (right_id);
+
+CREATE TABLE link (
+    left_id INTEGER NOT NULL,
+    since INTEGER NOT NULL REFERENCES version(number) DEFERRABLE INITIALLY DEFERRED,
+    right_id INTEGER NOT NULL,
+    until INTEGER NOT NULL,    -- 2147483647 while the interval is open
+    score REAL NOT NULL,
+    born INTEGER NOT NULL,
+    status INTEGER NOT NULL,   -- 0 given, 1 found, 2 rejected
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (left_id, since, right_id)
+) WITHOUT ROWID;
+CREATE INDEX link_of_right ON link (right_id, since);
+CREATE INDEX link_by_score ON link (status, score DESC, left_id) WHERE until = 2147483647;
+CREATE INDEX link_rejected ON link (left_id, since) WHERE status = 2;
+CREATE INDEX link_ended ON link (until) WHERE until < 2147483647;
+-- Version 0 begins most of the links, and nobody asks which.
+CREATE INDEX link_begun ON link (since) WHERE since > 0;
+
+CREATE TABLE decision (
+    number INTEGER PRIMARY KEY,
+    left_id INTEGER NOT NULL,  -- -1: about the right entity alone
+    right_id INTEGER NOT NULL, -- -1: about the left entity alone
+    kind TEXT NOT NULL,
+    since INTEGER NOT NULL REFERENCES version(number) DEFERRABLE INITIALLY DEFERRED,
+    until INTEGER NOT NULL,    -- 2147483647 while it is in force
+    request INTEGER,           -- its number in the inbox; NULL if it came with a delta
+    checksum INTEGER NOT NULL
+);
+CREATE INDEX decision_of_left ON decision (left_id, right_id);
+CREATE INDEX decision_of_right ON decision (right_id);
+CREATE INDEX decision_ended ON decision (until) WHERE until < 2147483647;
+CREATE INDEX decision_begun ON decision (since) WHERE since > 0;
+
+CREATE TABLE removed_entity (
+    side TEXT NOT NULL CHECK (side IN ('left', 'right')),
+    id INTEGER NOT NULL,
+    since INTEGER NOT NULL REFERENCES version(number) DEFERRABLE INITIALLY DEFERRED,
+    until INTEGER NOT NULL,    -- 2147483647 while the entity has no facts
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (side, id, since)
+) WITHOUT ROWID;
+CREATE INDEX removal_ended ON removed_entity (until) WHERE until < 2147483647;
+CREATE INDEX removal_begun ON removed_entity (since) WHERE since > 0;
 """
 
 # Rows are only ever added; that is what makes history and time travel plain reads. The triggers
@@ -94,42 +151,59 @@ _TRIGGER = """
 CREATE TRIGGER {table}_{action} BEFORE {action} ON {table} {condition}
 BEGIN SELECT RAISE(ABORT, 'rows of table {table} cannot be changed'); END;
 """
+_INTERVAL_TABLES = ("link", "decision", "removed_entity")
 _FORBIDDEN_CHANGES = [
-    *((table, "DELETE", "") for table in ("version", "delta", "name", "name_count", "event")),
+    *(
+        (table, "DELETE", "")
+        for table in ("version", "delta", "name", "name_count", "event", *_INTERVAL_TABLES)
+    ),
     *((table, "UPDATE", "") for table in ("version", "name", "name_count", "event")),
-    # The one exception: the version of a pending delta is set when it has been applied.
+    # The exceptions: the version of a pending delta is set when it has been applied, and an
+    # interval that is open can be closed.
     ("delta", "UPDATE", "WHEN old.version IS NOT NULL"),
+    *((table, "UPDATE", "WHEN old.until < 2147483647") for table in _INTERVAL_TABLES),
 ]
 
-SCHEMA = "\n".join(
-    [
-        _TABLES,
-        *(
-            _TRIGGER.format(table=table, action=action, condition=condition)
-            for table, action, condition in _FORBIDDEN_CHANGES
-        ),
-        f"PRAGMA application_id = {APPLICATION_ID};",
-        f"PRAGMA user_version = {FORMAT};",
-    ]
-)
+
+def build_schema(tables: str, forbidden_changes: Sequence[tuple[str, str, str]]) -> str:
+    """Build the statements that create a database of ours.
+
+    Args:
+        tables: Statements that create tables and indexes.
+        forbidden_changes: Table, "UPDATE" or "DELETE", and the rows for which it is forbidden.
+
+    Returns:
+        SQL statements.
+    """
+    triggers = (
+        _TRIGGER.format(table=table, action=action, condition=condition)
+        for table, action, condition in forbidden_changes
+    )
+    marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+    return "\n".join([tables, *triggers, marks])
+
+
+SCHEMA = build_schema(_TABLES, _FORBIDDEN_CHANGES)
 
 
 class Database:
     """The open database of a state directory; SQLite's errors become a `StateError`.
 
     Args:
-        layout: The paths of the state directory.
+        root: The state directory.
+        path: The file.
         connection: The connection, in autocommit mode.
     """
 
-    def __init__(self, layout: StateLayout, connection: sqlite3.Connection) -> None:
-        self._layout = layout
+    def __init__(self, root: Path, path: Path, connection: sqlite3.Connection) -> None:
+        self._root = root
+        self._path = path
         self._connection = connection
 
     @property
     def path(self) -> Path:
         """The file of the database, for messages."""
-        return self._layout.database
+        return self._path
 
     def check_format(self) -> None:
         """Check that the database is one of ours and has the format of this release.
@@ -139,11 +213,11 @@ class Database:
             StateFormatError: It has another format.
         """
         if self.fetch_value("PRAGMA application_id") != APPLICATION_ID:
-            raise StateError(f"{self._layout.root} is not an EverAlign state directory")
+            raise StateError(f"{self._root} is not an EverAlign state directory")
         found = self.fetch_value("PRAGMA user_version")
         if found != FORMAT:
             raise StateFormatError(
-                f"{self._layout.root} was written by another version of EverAlign"
+                f"{self._root} was written by another version of EverAlign"
                 f" (format {found}, expected {FORMAT})"
             )
 
@@ -157,8 +231,21 @@ class Database:
         Returns:
             The rows as tuples.
         """
-        with _convert_errors(self._layout.database):
+        with convert_errors(self._path):
             return self._connection.execute(sql, values).fetchall()
+
+    def iterate_rows(self, sql: str, *values: Any) -> Iterator[Any]:
+        """Iterate over the rows of a query; until the end of it, no other process can commit.
+
+        Args:
+            sql: The query.
+            values: The values of its placeholders.
+
+        Yields:
+            The rows as tuples.
+        """
+        with convert_errors(self._path):
+            yield from self._connection.execute(sql, values)
 
     def fetch_column(self, sql: str, *values: Any) -> list[Any]:
         """Fetch the only column of a query, without a list of tuples in between.
@@ -170,7 +257,7 @@ class Database:
         Returns:
             The values of the column.
         """
-        with _convert_errors(self._layout.database):
+        with convert_errors(self._path):
             return [value for (value,) in self._connection.execute(sql, values)]
 
     def fetch_value(self, sql: str, *values: Any) -> Any:
@@ -196,7 +283,7 @@ class Database:
         Raises:
             StateError: The database is locked, damaged, or cannot be written.
         """
-        with _convert_errors(self._layout.database):
+        with convert_errors(self._path):
             try:
                 # Takes the write lock at once, so that waiting for another process can only happen
                 # here.
@@ -222,10 +309,9 @@ def create_database(layout: StateLayout, settings: Mapping[str, str]) -> None:
     layout.new_database.unlink(missing_ok=True)
     # SQLite would roll the journal of an interrupted creation back into the new file.
     layout.new_database_journal.unlink(missing_ok=True)
-    uri = layout.new_database.resolve().as_uri()
     with (
-        _convert_errors(layout.new_database),
-        closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection,
+        convert_errors(layout.new_database),
+        closing(connect_database(layout.new_database, "rwc")) as connection,
     ):
         connection.executescript(f"PRAGMA synchronous = EXTRA; BEGIN; {SCHEMA}")
         connection.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
@@ -252,13 +338,10 @@ def open_database(layout: StateLayout, *, write: bool) -> Iterator[Database]:
     """
     # A reader, too, opens it for writing where it can: SQLite then rolls back what a killed
     # writer left half done. `query_only` prevents all other changes.
-    uri = f"{layout.database.resolve().as_uri()}?mode=rw"
-    with _convert_errors(layout.database):
-        connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_SECONDS
-        )
+    with convert_errors(layout.database):
+        connection = connect_database(layout.database, "rw", LOCK_TIMEOUT_SECONDS)
     with closing(connection):
-        database = Database(layout, connection)
+        database = Database(layout.root, layout.database, connection)
         database.check_format()
         database.fetch_rows("PRAGMA foreign_keys = ON")
         # Beyond FULL: the end of a transaction survives a power cut right after it.
@@ -267,8 +350,34 @@ def open_database(layout: StateLayout, *, write: bool) -> Iterator[Database]:
         yield database
 
 
+def connect_database(path: Path, mode: str, timeout: float = 5.0) -> sqlite3.Connection:
+    """Connect to a database file.
+
+    Args:
+        path: The file.
+        mode: "rw", or "rwc" to create it.
+        timeout: Seconds to wait for a transaction of another process.
+
+    Returns:
+        The connection, in autocommit mode.
+    """
+    uri = f"{path.resolve().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout)
+
+
 @contextmanager
-def _convert_errors(path: Path) -> Iterator[None]:
+def convert_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into those of a state directory.
+
+    Args:
+        path: The database file, for messages.
+
+    Yields:
+        Nothing: errors inside of the block are converted.
+
+    Raises:
+        StateError: The database is locked, damaged, or cannot be used.
+    """
     try:
         yield
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):

@@ -1,17 +1,21 @@
-"""Decisions of people about pairs: how they add up over deltas, and the link events they cause.
+"""Decisions of people: how they add up, and the link events they cause.
 
-A decision outranks whatever a method finds. The last decision about a pair counts.
+A decision outranks whatever a method finds. The last decision about a pair counts. A decision that
+an entity has no counterpart is about a pair whose other id is `NO_ENTITY`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from everalign.graph import IntArray
 from everalign.state.ledger import (
+    EventKind,
     LedgerEvent,
     LinkSet,
     Pair,
@@ -21,18 +25,30 @@ from everalign.state.ledger import (
     withdraw_decisions,
 )
 
-WITHDRAWN_ARRAY = "withdrawn"
+NO_ENTITY = -1
 
 
 class DecisionKind(StrEnum):
-    """What a person states about a pair; the values are the names of a delta's arrays."""
+    """What a person states about a pair; a delta has an array of some kinds, with these names."""
 
+    WITHDRAWN = "withdrawn"
     SEED = "seeds"
     VALIDATION = "validation"
     CONFIRMED = "confirmed"
     REJECTED = "rejected"
+    NO_COUNTERPART = "no counterpart"
+    UNSURE = "unsure"
 
 
+# In the order in which the arrays of a delta take effect: a delta that withdraws a decision and
+# takes a new one means the new one.
+DELTA_KINDS = (
+    DecisionKind.WITHDRAWN,
+    DecisionKind.SEED,
+    DecisionKind.VALIDATION,
+    DecisionKind.CONFIRMED,
+    DecisionKind.REJECTED,
+)
 GIVEN_KINDS = (DecisionKind.SEED, DecisionKind.VALIDATION)
 TRUSTED_KINDS = (*GIVEN_KINDS, DecisionKind.CONFIRMED)
 
@@ -45,41 +61,127 @@ _EVENT_REASONS = {
 Decisions = Mapping[Pair, DecisionKind]
 
 
-def apply_decisions(
-    decisions: Decisions, deltas: Iterable[Mapping[str, IntArray]]
+class LazyDecisions(Mapping[Pair, DecisionKind]):
+    """Decisions that are read when they are first needed.
+
+    Args:
+        read: Reads all of them.
+    """
+
+    def __init__(self, read: Callable[[], Decisions]) -> None:
+        self._read = read
+
+    @cached_property
+    def _decisions(self) -> Decisions:
+        return self._read()
+
+    def __getitem__(self, pair: Pair) -> DecisionKind:
+        return self._decisions[pair]
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self._decisions)
+
+    def __len__(self) -> int:
+        return len(self._decisions)
+
+
+class GivenDecision(NamedTuple):
+    """A decision when it is given.
+
+    Attributes:
+        pair: The two ids; one of them may be `NO_ENTITY`.
+        kind: What is decided.
+        request: Its number in the inbox; None if it came with a delta.
+    """
+
+    pair: Pair
+    kind: DecisionKind
+    request: int | None = None
+
+
+def list_given_decisions(arrays: Mapping[str, IntArray]) -> list[GivenDecision]:
+    """List the decisions of a delta.
+
+    Args:
+        arrays: The arrays of the delta; one that is missing decides nothing.
+
+    Returns:
+        The decisions in the order in which they take effect.
+    """
+    return [
+        GivenDecision((left, right), kind)
+        for kind in DELTA_KINDS
+        if kind.value in arrays
+        for left, right in arrays[kind.value].tolist()
+    ]
+
+
+def fold_decisions(
+    decisions: Decisions, given: Iterable[GivenDecision]
 ) -> dict[Pair, DecisionKind]:
-    """Let the decisions of deltas take effect, one delta after the other.
+    """Let decisions take effect, one after the other.
+
+    >>> confirmed = GivenDecision((0, 5), DecisionKind.CONFIRMED)
+    >>> fold_decisions({(0, 4): DecisionKind.SEED}, [confirmed])
+    {(0, 5): <DecisionKind.CONFIRMED: 'confirmed'>}
 
     Args:
-        decisions: The last decision about each pair so far.
-        deltas: The arrays of each delta; an array that is missing decides nothing.
+        decisions: The decisions in force so far, of all entities that are decided about.
+        given: The decisions, oldest first.
 
     Returns:
-        The last decision about each pair, in the order in which pairs were first decided.
-
-    >>> import numpy as np
-    >>> seeds, rejected = {"seeds": np.array([[0, 5]])}, {"rejected": np.array([[0, 5]])}
-    >>> apply_decisions({}, [seeds, rejected])
-    {(0, 5): <DecisionKind.REJECTED: 'rejected'>}
+        The decisions in force, in the order in which pairs were first decided.
     """
-    current = dict(decisions)
-    for arrays in deltas:
-        _apply_delta(current, arrays)
-    return current
+    current = _CurrentDecisions(decisions)
+    for decision in given:
+        current.apply(decision)
+    return current.kinds
 
 
-def list_decided_pairs(deltas: Iterable[Mapping[str, IntArray]]) -> set[Pair]:
-    """List the pairs that any of the deltas decides about, also if withdrawn later.
+class _CurrentDecisions:
+    """Decisions in force while others take effect, with the pairs of each entity."""
 
-    Args:
-        deltas: The arrays of each delta.
+    def __init__(self, decisions: Decisions) -> None:
+        self.kinds: dict[Pair, DecisionKind] = {}
+        self._pairs_of: defaultdict[tuple[int, int], set[Pair]] = defaultdict(set)
+        for pair, kind in decisions.items():
+            self._put(pair, kind)
 
-    Returns:
-        Pairs of left and right ids.
-    """
-    return {
-        pair for arrays in deltas for kind in DecisionKind for pair in _read_pairs(arrays, kind)
-    }
+    def apply(self, decision: GivenDecision) -> None:
+        pair, kind, _ = decision
+        if kind is DecisionKind.WITHDRAWN:
+            self._drop(pair)
+        elif kind is DecisionKind.CONFIRMED:
+            # A seed that is confirmed stays a seed, so that methods go on learning from it.
+            if self.kinds.get(pair) not in GIVEN_KINDS:
+                self._drop_competing(pair)
+                self._put(pair, kind)
+        elif kind is not DecisionKind.UNSURE:
+            if kind is DecisionKind.NO_COUNTERPART:
+                self._drop_competing(pair)
+            # Seeds that compete with other decisions are refused when they are encoded.
+            self._put(pair, kind)
+
+    def _put(self, pair: Pair, kind: DecisionKind) -> None:
+        self.kinds[pair] = kind
+        for entity in _list_sides(pair):
+            self._pairs_of[entity].add(pair)
+
+    def _drop(self, pair: Pair) -> None:
+        if self.kinds.pop(pair, None) is not None:
+            for entity in _list_sides(pair):
+                self._pairs_of[entity].discard(pair)
+
+    def _drop_competing(self, pair: Pair) -> None:
+        """Drop decisions by which an entity of the pair has another counterpart, or none."""
+        others = {other for entity in _list_sides(pair) for other in self._pairs_of[entity]}
+        for other in others - {pair}:
+            if self.kinds[other] is not DecisionKind.REJECTED:
+                self._drop(other)
+
+
+def _list_sides(pair: Pair) -> Iterator[tuple[int, int]]:
+    return ((side, entity) for side, entity in enumerate(pair) if entity != NO_ENTITY)
 
 
 @dataclass(frozen=True)
@@ -87,14 +189,16 @@ class DecisionEventBuilder:
     """Turns decisions into the link events of a version.
 
     Args:
-        decisions: The last decision about each pair.
+        decisions: The decisions in force, of all entities whose links are looked at.
         removed_entities: Left and right entities without facts; they cannot have a link.
         reverted_to: The version that the alignment is reverted to, if it is.
+        requests: The number in the inbox of the decision about a pair that caused its events.
     """
 
     decisions: Decisions
     removed_entities: tuple[set[int], set[int]]
     reverted_to: int | None = None
+    requests: Mapping[Pair, int] = field(default_factory=dict)
 
     def build_events(self, links: LinkSet, version: int) -> list[LedgerEvent]:
         """Build the events that bring the links in force in line with the decisions.
@@ -107,7 +211,7 @@ class DecisionEventBuilder:
             version: The number of the version.
 
         Returns:
-            Withdrawals, then confirmations, then rejections.
+            Withdrawals, then confirmations, rejections, and what has no counterpart.
         """
         # Withdrawals first, so that a decision which no longer holds is recorded as withdrawn and
         # not as retracted by its successor.
@@ -126,7 +230,31 @@ class DecisionEventBuilder:
             current = replay_events(events, links)
             events += confirm_pairs(current, pairs, version, _EVENT_REASONS[kind])
         rejected = self._pairs_of(DecisionKind.REJECTED)
-        return events + reject_pairs(replay_events(events, links), rejected, version)
+        events += reject_pairs(replay_events(events, links), rejected, version)
+        events += self._retract_dangling(replay_events(events, links), version)
+        return [self._add_request(event) for event in events]
+
+    def _retract_dangling(self, links: LinkSet, version: int) -> list[LedgerEvent]:
+        """Retract found links of entities that have no counterpart."""
+        dangling = self._pairs_of(DecisionKind.NO_COUNTERPART)
+        lefts, rights = {left for left, _ in dangling}, {right for _, right in dangling}
+        return [
+            LedgerEvent(
+                version,
+                EventKind.RETRACTED,
+                *link,
+                f"the {'left' if link.left in lefts else 'right'} entity has no counterpart",
+            )
+            for link in links.found_links
+            if link.left in lefts or link.right in rights
+        ]
+
+    def _add_request(self, event: LedgerEvent) -> LedgerEvent:
+        left, right = event.pair
+        # The decision about the pair itself, or about the pair or the entity that it made way for.
+        causes = [event.pair, *event.competing_pairs, (left, NO_ENTITY), (NO_ENTITY, right)]
+        numbers = [self.requests[pair] for pair in causes if pair in self.requests]
+        return event._replace(decision=numbers[0]) if numbers else event
 
     def _is_effective(self, pair: Pair) -> bool:
         kind = self.decisions.get(pair)
@@ -145,6 +273,8 @@ class DecisionEventBuilder:
         if self._is_removed(pair):
             side = "left" if pair[0] in self.removed_entities[0] else "right"
             return f"the {side} entity was removed"
+        if pair[0] in self._dangling_entities[0] or pair[1] in self._dangling_entities[1]:
+            return "its entity has no counterpart"
         lefts, rights = self._trusted_entities
         if pair[0] in lefts or pair[1] in rights:
             return "another link of its entities was confirmed"
@@ -155,34 +285,7 @@ class DecisionEventBuilder:
         pairs = [pair for pair, kind in self.decisions.items() if kind in TRUSTED_KINDS]
         return {left for left, _ in pairs}, {right for _, right in pairs}
 
-
-def _apply_delta(decisions: dict[Pair, DecisionKind], arrays: Mapping[str, IntArray]) -> None:
-    # Withdrawals first: a delta that withdraws a decision and takes a new one means the new one.
-    for pair in _read_pairs(arrays, WITHDRAWN_ARRAY):
-        decisions.pop(pair, None)
-    for kind in DecisionKind:
-        pairs = _read_pairs(arrays, kind)
-        # Only a confirmation displaces: seeds that compete are refused when they are encoded.
-        if kind is DecisionKind.CONFIRMED and pairs:
-            _drop_competing(decisions, pairs)
-        for pair in pairs:
-            # A seed that is confirmed stays a seed, so that methods go on learning from it.
-            if kind is not DecisionKind.CONFIRMED or decisions.get(pair) not in GIVEN_KINDS:
-                decisions[pair] = kind
-
-
-def _drop_competing(decisions: dict[Pair, DecisionKind], confirmed: list[Pair]) -> None:
-    """Drop trusted pairs that share exactly one entity with a confirmed pair."""
-    right_of, left_of = dict(confirmed), {right: left for left, right in confirmed}
-    competing = [
-        (left, right)
-        for (left, right), kind in decisions.items()
-        if kind is not DecisionKind.REJECTED
-        and (right_of.get(left, right) != right or left_of.get(right, left) != left)
-    ]
-    for pair in competing:
-        del decisions[pair]
-
-
-def _read_pairs(arrays: Mapping[str, IntArray], name: str) -> list[Pair]:
-    return [(left, right) for left, right in arrays[name].tolist()] if name in arrays else []
+    @cached_property
+    def _dangling_entities(self) -> tuple[set[int], set[int]]:
+        pairs = self._pairs_of(DecisionKind.NO_COUNTERPART)
+        return {left for left, _ in pairs}, {right for _, right in pairs}

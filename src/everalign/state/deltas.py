@@ -42,6 +42,7 @@ class Delta:
         counts: Numbers about the input, for people.
         rescore_all: Whether the method scores all entities again, not only the affected ones.
         runs_method: Whether the method runs. It does not where only people have decided.
+        inbox_upto: The number of the last decision in the inbox that its version takes up.
     """
 
     digest: str
@@ -51,6 +52,7 @@ class Delta:
     counts: Mapping[str, int] = field(default_factory=dict)
     rescore_all: bool = False
     runs_method: bool = True
+    inbox_upto: int = 0
 
     @property
     def has_effect(self) -> bool:
@@ -67,12 +69,27 @@ class Version:
         made_at: When it was committed, as ISO 8601 in UTC.
         delta: The digest of the delta that it applied, or None.
         info: Facts about it, for people.
+        given_links: How many links in force people have given.
+        found_links: How many links in force the method has found.
+        rejected_pairs: How many pairs are rejected.
+        inbox_upto: The number of the last decision in the inbox that it has taken up.
+        digest: The digest of its rows and of the digest before it.
     """
 
     number: int
     made_at: str
     delta: str | None
     info: Mapping[str, Json]
+    given_links: int
+    found_links: int
+    rejected_pairs: int
+    inbox_upto: int
+    digest: str
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """The numbers of given links, found links and rejected pairs."""
+        return self.given_links, self.found_links, self.rejected_pairs
 
 
 class LazyMapping(Mapping[Key, Value]):

@@ -62,14 +62,24 @@ class StateLayout:
         return self.root / "everalign.sqlite.new-journal"
 
     @property
+    def inbox(self) -> Path:
+        """The SQLite database of the decision inbox."""
+        return self.root / "inbox.sqlite"
+
+    @property
+    def inbox_files(self) -> tuple[Path, ...]:
+        """The inbox and what SQLite keeps beside it while it is open."""
+        return (self.inbox, *(Path(f"{self.inbox}{end}") for end in ("-wal", "-shm", "-journal")))
+
+    @property
     def lock(self) -> Path:
         """The file that a writer locks."""
         return self.root / "lock"
 
     @property
-    def folders(self) -> tuple[Path, Path, Path]:
-        """The folders that hold the array folders of deltas, versions and links."""
-        return self.root / "deltas", self.root / "versions", self.root / "links"
+    def folders(self) -> tuple[Path, Path]:
+        """The folders that hold the array folders of deltas and versions."""
+        return self.root / "deltas", self.root / "versions"
 
     def delta_folder(self, number: int) -> Path:
         """Return the folder with the arrays of a delta.
@@ -94,16 +104,15 @@ class StateLayout:
         """
         return self.root / "versions" / f"{number:06d}"
 
-    def links_folder(self, number: int) -> Path:
-        """Return the folder with the links in force at a version.
+    def check_links(self) -> None:
+        """Check that nothing in the state directory leads out of it.
 
-        Args:
-            number: The number of the version.
-
-        Returns:
-            The path of the folder.
+        Raises:
+            StateError: A file or folder is a symbolic link.
         """
-        return self.root / "links" / f"{number:06d}"
+        entries = self.lock, self.database, self.new_database, *self.inbox_files, *self.folders
+        for entry in entries:
+            refuse_link(entry)
 
     def find_other_files(self) -> list[Path]:
         """Find files that are not those of an interrupted creation of a state directory.
@@ -111,7 +120,13 @@ class StateLayout:
         Returns:
             Their paths, sorted.
         """
-        leftovers = {self.new_database, self.new_database_journal, self.lock, *self.folders}
+        leftovers = {
+            self.new_database,
+            self.new_database_journal,
+            self.lock,
+            *self.inbox_files,
+            *self.folders,
+        }
         found = {path for folder in (self.root, *self.folders) for path in folder.glob("*")}
         return sorted(found - leftovers)
 
@@ -186,8 +201,11 @@ def read_array(folder: Path, name: str, checksum: str) -> Array:
 
     Raises:
         StateDamagedError: The file is missing or has changed.
+        StateError: It is a symbolic link.
     """
     path = _array_path(folder, name)
+    refuse_link(folder)
+    refuse_link(path)
     try:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != checksum:
@@ -205,15 +223,40 @@ def remove_folder(folder: Path) -> None:
 
     Args:
         folder: The folder to remove.
+
+    Raises:
+        StateError: It is a symbolic link.
     """
+    refuse_link(folder)
     if folder.exists():
         shutil.rmtree(folder)
 
 
+def refuse_link(path: Path) -> None:
+    """Refuse a symbolic link: it could lead to files that are not ours.
+
+    Args:
+        path: A path inside of a state directory.
+
+    Raises:
+        StateError: It is a symbolic link.
+    """
+    if path.is_symlink():
+        raise StateError(f"{path} is a symbolic link: a state directory must not contain any")
+
+
 def _open_lock_file(path: Path) -> IO[str]:
+    def open_plain_file(name: str, flags: int) -> int:
+        # Whoever replaces the file by a link after the check is refused here. Windows has no flag
+        # for it, and lets only administrators make links.
+        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+    refuse_link(path)
     try:
         # Append mode creates the file if need be and keeps what another holder has written.
-        file = path.open("a+", encoding="utf-8", errors="replace")
+        file = open(  # noqa: SIM115 (the caller closes it)
+            path, "a+", encoding="utf-8", errors="replace", opener=open_plain_file
+        )
     except OSError as error:
         raise StateError(f"{path.parent} cannot be written to: {error.strerror}") from error
     file.seek(0)

@@ -88,6 +88,7 @@ class LedgerEvent(NamedTuple):
         competing_left: The left entity that competes for `right`: the former partner where this
             link replaces another, the new one where it is replaced.
         competing_right: The right entity that competes for `left`, likewise.
+        decision: The number of the decision in the inbox that caused it, if one did.
     """
 
     version: int
@@ -98,6 +99,7 @@ class LedgerEvent(NamedTuple):
     reason: str
     competing_left: int | None = None
     competing_right: int | None = None
+    decision: int | None = None
 
     @property
     def pair(self) -> Pair:

@@ -12,12 +12,9 @@ from everalign.state.files import Array
 
 Pair: TypeAlias = tuple[int, int]
 
-# Record types of array files.
+# The record type of array files.
 # Little-endian and of fixed width, so that a state directory can be moved to another machine.
 _SCORED_PAIR_ROW = np.dtype([("left", "<i8"), ("right", "<i8"), ("score", "<f8")])
-_LINK_ROW = np.dtype(
-    [("left", "<i8"), ("right", "<i8"), ("score", "<f8"), ("since", "<i8"), ("confirmed", "?")]
-)
 
 
 class ScoredPair(NamedTuple):
@@ -76,34 +73,6 @@ class LinkSet:
     def confirmed_pairs(self) -> frozenset[Pair]:
         """The links that a person confirmed."""
         return frozenset(pair for pair, state in self.links.items() if state.confirmed)
-
-    def to_arrays(self) -> dict[str, Array]:
-        """Convert to arrays for a file.
-
-        Returns:
-            `links` with one record per link, and `rejected` with one row per rejected pair.
-        """
-        records = [(*pair, *state) for pair, state in self.links.items()]
-        # Sorted: a set has no order of its own, and equal links give equal files.
-        rejected = np.array(sorted(self.rejected_pairs), dtype="<i8").reshape(-1, 2)
-        return {"links": np.array(records, dtype=_LINK_ROW), "rejected": rejected}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, Array]) -> LinkSet:
-        """Convert back from arrays.
-
-        Args:
-            arrays: What `to_arrays` returned.
-
-        Returns:
-            The set of links, in the same order.
-        """
-        records = arrays["links"]
-        assert _LINK_ROW.names is not None
-        # Column by column: much less work than a Python tuple for each record.
-        left, right, *state = (records[column].tolist() for column in _LINK_ROW.names)
-        links = dict(zip(zip(left, right, strict=True), map(LinkState, *state), strict=True))
-        return LinkSet(links, frozenset(map(tuple, arrays["rejected"].tolist())))
 
 
 class PartnerIndex:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from everalign.graph import IntArray, mark_known_rows
 from everalign.graph.triples import NO_TRIPLES
-from everalign.state.decisions import DecisionKind, apply_decisions
+from everalign.state.decisions import DecisionKind
 from everalign.state.deltas import Delta, Side
 from everalign.state.ledger import Pair
 
@@ -68,13 +68,13 @@ class GraphSnapshot:
     decisions: Mapping[Pair, DecisionKind] = field(default_factory=dict)
 
     def with_deltas(self, deltas: Iterable[Delta]) -> GraphSnapshot:
-        """Apply deltas that are all in effect.
+        """Apply the facts of deltas that are all in effect.
 
         Args:
             deltas: Deltas in the order of their versions.
 
         Returns:
-            The snapshot after the last of them.
+            The snapshot with the facts after the last of them, and the same decisions.
         """
         arrays = [delta.arrays for delta in deltas]
         triples, literals = (
@@ -89,11 +89,7 @@ class GraphSnapshot:
             )
             for kind, facts in zip(FACT_KINDS, (self.triples, self.literals), strict=True)
         )
-        return GraphSnapshot(
-            (triples[0], triples[1]),
-            (literals[0], literals[1]),
-            apply_decisions(self.decisions, arrays),
-        )
+        return GraphSnapshot((triples[0], triples[1]), (literals[0], literals[1]), self.decisions)
 
     def present_entities(self, side: int, entity_count: int) -> Mask:
         """Tell which entities have a fact; the others were removed.

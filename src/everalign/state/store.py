@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from everalign._platform import sync_directory
-from everalign.errors import StateError
+from everalign.errors import StateDamagedError, StateError
 from everalign.state.catalogue import Catalogue, DeltaRow
 from everalign.state.database import create_database, open_database
-from everalign.state.deltas import NAME_LISTS, Delta, Json, LazyMapping, NameKind, Side, Version
+from everalign.state.decision_table import DecisionChanges, EntityOfSide
+from everalign.state.decisions import DecisionKind
+from everalign.state.deltas import (
+    NAME_LISTS,
+    Delta,
+    Json,
+    LazyMapping,
+    NameKind,
+    Side,
+    Version,
+    compute_digest,
+)
 from everalign.state.files import (
     Array,
     StateLayout,
@@ -23,8 +34,18 @@ from everalign.state.files import (
     remove_folder,
     write_arrays,
 )
-from everalign.state.ledger import LedgerEvent, replay_events
-from everalign.state.links import LinkSet, ScoredPair, pairs_from_array, pairs_to_array
+from everalign.state.folding import DecisionPlan, DecisionPlanner
+from everalign.state.inbox import DecisionInbox, create_inbox, open_inbox
+from everalign.state.intervals import LinkInterval, PairStatus, build_link_set
+from everalign.state.ledger import LedgerEvent
+from everalign.state.link_table import PAGE_SIZE
+from everalign.state.links import (
+    LinkSet,
+    Pair,
+    ScoredPair,
+    pairs_from_array,
+    pairs_to_array,
+)
 from everalign.state.names import StoredNames
 
 logger = logging.getLogger(__name__)
@@ -77,6 +98,7 @@ class StateStore:
             StateLockedError: Another process is creating it.
         """
         layout = StateLayout(Path(directory))
+        layout.check_links()
         _check_unused(layout)
         # Before the lock, which is a file in the directory.
         layout.root.mkdir(parents=True, exist_ok=True)
@@ -87,6 +109,7 @@ class StateStore:
                 folder.mkdir(exist_ok=True)
             # The name of the directory itself is listed in its parent.
             sync_directory(layout.root.parent)
+            create_inbox(layout)
             # Last: with its database, the directory counts as a state directory.
             create_database(layout, settings)
             return cls._open_layout(layout, resources, write=True)
@@ -120,6 +143,7 @@ class StateStore:
             StateLockedError: Another process has it open for writing.
         """
         layout = StateLayout(Path(directory))
+        layout.check_links()
         if not layout.database.is_file():
             raise StateError(f"{layout.root} is not an EverAlign state directory")
         with ExitStack() as resources:
@@ -246,13 +270,33 @@ class StateStore:
         """
         return self._catalogue.last_version + 1
 
-    def list_versions(self) -> list[Version]:
-        """Return all versions.
+    def list_versions(self, first: int = 0) -> list[Version]:
+        """Return versions.
+
+        Args:
+            first: The first of them.
 
         Returns:
-            The versions, oldest first.
+            The versions from there on, oldest first.
         """
-        return self._catalogue.read_versions()
+        return self._catalogue.read_versions(first)
+
+    def read_version(self, number: int) -> Version:
+        """Return one version.
+
+        Args:
+            number: Its number.
+
+        Returns:
+            The version, without the digest of its delta.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        version = self._catalogue.read_version(number)
+        if version is None:
+            raise StateError(f"{self._layout.root} has no version {number}")
+        return version
 
     def commit_version(
         self,
@@ -260,6 +304,7 @@ class StateStore:
         events: Iterable[LedgerEvent],
         info: Mapping[str, Json],
         proposed: Sequence[ScoredPair] | None = None,
+        decisions: DecisionChanges | None = None,
     ) -> int:
         """Add the next version, which applies the pending delta if there is one.
 
@@ -270,6 +315,7 @@ class StateStore:
             events: The link events of the version.
             info: Facts about the version, for people.
             proposed: Pairs that are worth a look and not a link, if the method ran.
+            decisions: How the decisions in force change; not at all if None.
 
         Returns:
             The number of the version.
@@ -285,8 +331,41 @@ class StateStore:
         self._remove_leftovers()
         stored = _with_proposals(arrays, proposed)
         files = write_arrays(self._layout.version_folder(number), stored) if stored else {}
-        self._catalogue.insert_version(files, self._store_links(events), events, info)
+        self._catalogue.insert_version(
+            self.inbox, files, events, info, decisions or DecisionChanges()
+        )
         logger.info("version %d committed, %d link events", number, len(events))
+        return number
+
+    def commit_decisions(self, plan: DecisionPlan, info: Mapping[str, Json]) -> int:
+        """Add a version that only takes up decisions. No delta may be pending.
+
+        Args:
+            plan: What the decisions do.
+            info: Facts about the version, for people.
+
+        Returns:
+            The number of the version.
+
+        Raises:
+            StateError: The store is open for reading only, or has a pending delta.
+        """
+        self._check_writable()
+        if self._catalogue.read_pending_delta() is not None:
+            raise StateError(f"{self._layout.root} has a delta that is not yet applied")
+        number = self.next_version()
+        # Every version has a delta; this one has neither facts nor names.
+        delta = Delta(
+            compute_digest({}),
+            str(info.get("source", "")),
+            {},
+            runs_method=False,
+            inbox_upto=plan.changes.inbox_upto or 0,
+        )
+        self._catalogue.insert_version(
+            self.inbox, {}, list(plan.events), info, plan.changes, delta
+        )
+        logger.info("version %d committed, %d link events", number, len(plan.events))
         return number
 
     def load_arrays(self, version: int) -> dict[str, Array]:
@@ -334,10 +413,42 @@ class StateStore:
         Returns:
             The events.
         """
-        return self._catalogue.read_events(since, self._catalogue.last_version, left, right)
+        rows = self._catalogue.read_events(since, self._catalogue.last_version, left, right)
+        return [event for _, event in rows]
+
+    def iterate_events(self, first: int, last: int) -> Iterator[LedgerEvent]:
+        """Iterate over the link events of a range of versions, oldest first.
+
+        Args:
+            first: The first version.
+            last: The last version.
+
+        Yields:
+            The events; one page of them is in memory.
+        """
+        after = 0
+        while page := self._catalogue.read_events(first, last, after=after, limit=PAGE_SIZE):
+            yield from (event for _, event in page)
+            after, first = page[-1][0], page[-1][1].version
+
+    def count_links(self, version: int | None = None) -> tuple[int, int, int]:
+        """Count links without reading them.
+
+        Args:
+            version: The version; the last one by default.
+
+        Returns:
+            The numbers of given links, found links and rejected pairs.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        number = self._resolve_version(version)
+        row = self._catalogue.read_version(number)
+        return (0, 0, 0) if row is None else row.counts
 
     def read_links(self, version: int | None = None) -> LinkSet:
-        """Return the links in force.
+        """Read all links in force and all rejected pairs.
 
         Args:
             version: The version; the last one by default.
@@ -347,41 +458,233 @@ class StateStore:
 
         Raises:
             StateError: There is no such version.
-            StateDamagedError: A file is missing or has changed.
+            StateDamagedError: A row has changed or is missing.
         """
-        last = self._catalogue.last_version if version is None else version
-        if version is not None:
-            self._check_exists(version)
-        if self._latest_links is not None and self._latest_links[0] == last:
+        number = self._resolve_version(version)
+        if self._latest_links is not None and self._latest_links[0] == number:
             return self._latest_links[1]
-        links = self._read_links(last)
+        links = build_link_set(self._catalogue.links.iterate(number))
+        count = len(links.links) + len(links.rejected_pairs)
+        if count != sum(self.count_links(version)):
+            raise StateDamagedError(f"{self._layout.database} lacks links of version {number}")
         # One command asks for the latest links several times: they are read once.
-        if last == self._catalogue.last_version:
-            self._latest_links = last, links
+        if number == self._catalogue.last_version:
+            self._latest_links = number, links
         return links
 
-    def _read_links(self, version: int) -> LinkSet:
-        stored = self._catalogue.find_link_files(version)
-        if stored is None:
-            return replay_events(self._catalogue.read_events(0, version))
-        number, files = stored
-        # Every run of the method stores its links, so that few events remain to be replayed.
-        start = LinkSet.from_arrays(_stored_arrays(self._layout.links_folder(number), files))
-        return replay_events(self._catalogue.read_events(number + 1, version), start)
+    def read_links_of(
+        self, lefts: Collection[int], rights: Collection[int], version: int | None = None
+    ) -> LinkSet:
+        """Read the links in force and the rejected pairs of some entities.
+
+        Args:
+            lefts: Left entities.
+            rights: Right entities.
+            version: The version; the last one by default.
+
+        Returns:
+            The links that have one of these entities.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        number = self._resolve_version(version)
+        return build_link_set(self._catalogue.links.read_of_entities(lefts, rights, number))
+
+    def read_link_page(
+        self,
+        version: int | None = None,
+        after: LinkInterval | None = None,
+        limit: int = PAGE_SIZE,
+        status: PairStatus | None = None,
+    ) -> list[LinkInterval]:
+        """Read a page of the links in force and the rejected pairs, in the order of left ids.
+
+        Args:
+            version: The version; the last one by default.
+            after: The last row of the page before; None for the first page.
+            limit: The most rows to read.
+            status: Only pairs with this status; any if None.
+
+        Returns:
+            At most `limit` rows; fewer at the end.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        number = self._resolve_version(version)
+        return self._catalogue.links.read_page(number, after, limit, status)
+
+    def iterate_links(
+        self, status: PairStatus, version: int | None = None
+    ) -> Iterator[LinkInterval]:
+        """Iterate over the pairs with a status, best first.
+
+        Args:
+            status: Given, found or rejected.
+            version: The version; the last one by default.
+
+        Returns:
+            The pairs by descending score, then by left id. At the last version, one page of them
+            is in memory.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        number = self._resolve_version(version)
+        if number == self._catalogue.last_version and status is not PairStatus.REJECTED:
+            return self._catalogue.links.iterate_best(number, status)
+        if status is PairStatus.REJECTED:
+            # A left entity may have several: they have no order but that of their ids.
+            return self._catalogue.links.iterate(number, status)
+        # The index has the links of now; those of then are sorted here.
+        rows = self._catalogue.links.iterate(number, status)
+        return iter(sorted(rows, key=lambda row: (-row.score, row.left)))
+
+    def read_link_changes(
+        self, start: int, end: int
+    ) -> tuple[list[LinkInterval], list[LinkInterval]]:
+        """Read what differs between two versions.
+
+        Args:
+            start: A version.
+            end: The same or a later version.
+
+        Returns:
+            What was in force at `start` and ended since, and what is in force at `end` and began
+            since. A pair may be in both, even with the same score.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        self._check_exists(start)
+        self._check_exists(end)
+        return self._catalogue.links.read_changed(start, end)
+
+    def read_decisions(self, version: int | None = None) -> dict[Pair, DecisionKind]:
+        """Read all decisions in force.
+
+        Args:
+            version: The version; the last one by default.
+
+        Returns:
+            The kind of each decision, oldest first.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        number = self._resolve_version(version)
+        return {row.pair: row.kind for row in self._catalogue.decisions.read_all(number)}
+
+    def read_decisions_of(
+        self, lefts: Collection[int], rights: Collection[int], version: int | None = None
+    ) -> dict[Pair, DecisionKind]:
+        """Read the decisions in force about some entities.
+
+        Args:
+            lefts: Left entities.
+            rights: Right entities.
+            version: The version; the last one by default.
+
+        Returns:
+            The kind of each decision, oldest first.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        number = self._resolve_version(version)
+        rows = self._catalogue.decisions.read_of_entities(lefts, rights, number)
+        return {row.pair: row.kind for row in rows}
+
+    def list_decided_pairs(self, start: int, end: int) -> set[Pair]:
+        """List the pairs about which decisions began or ended between two versions.
+
+        Args:
+            start: A version.
+            end: A later version.
+
+        Returns:
+            Pairs of ids.
+        """
+        return self._catalogue.decisions.list_changed_pairs(start, end)
+
+    def was_decided(self, pair: Pair) -> bool:
+        """Tell whether there ever was a decision about a pair, also one that is waiting.
+
+        Args:
+            pair: Two ids.
+
+        Returns:
+            Whether there was, also if it was withdrawn.
+        """
+        return self._catalogue.decisions.was_decided(pair) or any(
+            row.pair == pair and row.kind is not DecisionKind.UNSURE
+            for row in self.inbox.read_of_entity(*pair)
+        )
+
+    def read_removed_entities(self) -> set[EntityOfSide]:
+        """Read the entities that have no facts at the last version.
+
+        Returns:
+            Side and id of each.
+        """
+        return self._catalogue.decisions.read_removed(self._catalogue.last_version)
+
+    def plan_decisions(self) -> DecisionPlanner:
+        """Prepare to plan the decisions of the next version.
+
+        Returns:
+            A planner that reads what it needs from this store.
+        """
+        return DecisionPlanner(
+            self._catalogue.links, self._catalogue.decisions, self.next_version()
+        )
+
+    @cached_property
+    def inbox(self) -> DecisionInbox:
+        """The decision inbox; it can be written to also if the store is open for reading."""
+        return self._resources.enter_context(open_inbox(self._layout))
+
+    def inbox_upto(self) -> int:
+        """Return the number of the last decision that the last version has taken up.
+
+        Returns:
+            The number; those after it are waiting.
+        """
+        row = self._catalogue.read_version(self._catalogue.last_version)
+        return 0 if row is None else row.inbox_upto
+
+    def find_folding_version(self, decision: int) -> int | None:
+        """Find the version that has taken up a decision of the inbox.
+
+        Args:
+            decision: The number of the decision.
+
+        Returns:
+            The version, or None if the decision is waiting.
+        """
+        return self._catalogue.find_folding_version(decision)
+
+    def compute_digest_of(self, version: int) -> str:
+        """Compute the digest of a version again, from its rows.
+
+        Args:
+            version: The version.
+
+        Returns:
+            The digest, which equals that of `list_versions` if nothing has changed.
+
+        Raises:
+            StateError: There is no such version.
+            StateDamagedError: A row is not as it was written.
+        """
+        self._check_exists(version)
+        return self._catalogue.compute_digest_of(version, self.inbox)
 
     def _version_arrays(self, version: int) -> Mapping[str, Array]:
         self._check_exists(version)
         number, files = self._catalogue.find_version_files(version) or (version, {})
         return _stored_arrays(self._layout.version_folder(number), files)
-
-    def _store_links(self, events: list[LedgerEvent]) -> dict[str, str] | None:
-        """Store the links in force after events, so that reading them needs no older event."""
-        pending = self._catalogue.read_pending_delta()
-        # A decision changes a link or two: not worth a copy of all the others.
-        if pending is None or not pending.runs_method:
-            return None
-        links = replay_events(events, self.read_links())
-        return write_arrays(self._layout.links_folder(self.next_version()), links.to_arrays())
 
     def _load_delta(self, row: DeltaRow) -> Delta:
         return Delta(
@@ -392,6 +695,7 @@ class StateStore:
             row.counts,
             row.rescore_all,
             row.runs_method,
+            row.inbox_upto,
         )
 
     def _remove_leftovers(self) -> None:
@@ -399,11 +703,15 @@ class StateStore:
         # others.
         remove_folder(self._layout.delta_folder(self._catalogue.next_delta_number()))
         remove_folder(self._layout.version_folder(self.next_version()))
-        remove_folder(self._layout.links_folder(self.next_version()))
 
     def _check_writable(self) -> None:
         if not self._write:
             raise StateError(f"{self._layout.root} is open for reading only")
+
+    def _resolve_version(self, version: int | None) -> int:
+        if version is not None:
+            self._check_exists(version)
+        return self._catalogue.last_version if version is None else version
 
     def _check_exists(self, version: int) -> None:
         if not 0 <= version <= self._catalogue.last_version:

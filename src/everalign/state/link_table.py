@@ -1,0 +1,211 @@
+"""The queries of the table `link`: what was in force at a version, page by page.
+
+Pages and not one long query: an open query would keep the writer from committing. A reader that
+stays with one version gets the same pages whatever the writer does meanwhile, since intervals are
+only ever added and closed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from everalign.state.checksums import add_checksum, check_rows
+from everalign.state.database import Database
+from everalign.state.intervals import FOREVER, IntervalChanges, LinkInterval, PairStatus
+from everalign.state.links import Pair
+
+PAGE_SIZE = 2000
+# Values in one query; SQLite allows some ten thousand.
+CHUNK_SIZE = 500
+
+_COLUMNS = "left_id, since, right_id, until, score, born, status, checksum"
+_IN_FORCE = "since <= ? AND until > ?"
+
+
+class LinkTable:
+    """Reads the intervals of pairs.
+
+    Args:
+        database: The open database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read_page(
+        self,
+        version: int,
+        after: LinkInterval | None = None,
+        limit: int = PAGE_SIZE,
+        status: PairStatus | None = None,
+    ) -> list[LinkInterval]:
+        """Read intervals in force at a version, in the order of left ids.
+
+        Args:
+            version: The version.
+            after: The last interval of the page before; None for the first page.
+            limit: The most intervals to read.
+            status: Only pairs with this status; any if None.
+
+        Returns:
+            At most `limit` intervals; fewer at the end.
+        """
+        key = (-1, -1, -1) if after is None else after[:3]
+        # Written out and not bound: SQLite uses a partial index only if it sees its condition.
+        wanted = "" if status is None else f"AND status = {int(status)}"
+        sql = f"""
+            SELECT {_COLUMNS} FROM link
+            WHERE (left_id, since, right_id) > (?, ?, ?) AND {_IN_FORCE} {wanted}
+            ORDER BY left_id, since, right_id LIMIT ?
+        """
+        return self._fetch(sql, *key, version, version, limit)
+
+    def iterate(self, version: int, status: PairStatus | None = None) -> Iterator[LinkInterval]:
+        """Iterate over all intervals in force at a version, in the order of left ids.
+
+        Args:
+            version: The version.
+            status: Only pairs with this status; any if None.
+
+        Yields:
+            The intervals; one page of them is in memory.
+        """
+        page = self.read_page(version, status=status)
+        while page:
+            yield from page
+            page = (
+                self.read_page(version, page[-1], status=status) if len(page) == PAGE_SIZE else []
+            )
+
+    def iterate_best(self, version: int, status: PairStatus) -> Iterator[LinkInterval]:
+        """Iterate over the links in force at the last version, best first.
+
+        Args:
+            version: The last version that is visible.
+            status: Given or found.
+
+        Yields:
+            The intervals by descending score, then by left id.
+        """
+        page = self._read_best(version, status, "1", ())
+        while page:
+            yield from page
+            score, left = page[-1].score, page[-1].left
+            # First the rest of those with the same score: two ranges of the index.
+            page = self._read_best(version, status, "score = ? AND left_id > ?", (score, left))
+            page = page or self._read_best(version, status, "score < ?", (score,))
+
+    def read_of_entities(
+        self, lefts: Collection[int], rights: Collection[int], version: int
+    ) -> list[LinkInterval]:
+        """Read the intervals in force of some entities.
+
+        Args:
+            lefts: Left entities.
+            rights: Right entities.
+            version: The version.
+
+        Returns:
+            Each interval once, in the order of left ids.
+        """
+        found: set[LinkInterval] = set()
+        for column, ids in (("left_id", lefts), ("right_id", rights)):
+            for chunk in split_chunks(sorted(ids)):
+                marks = ", ".join("?" * len(chunk))
+                sql = f"SELECT {_COLUMNS} FROM link WHERE {column} IN ({marks}) AND {_IN_FORCE}"
+                found.update(self._fetch(sql, *chunk, version, version))
+        return sorted(found)
+
+    def read_changed(self, start: int, end: int) -> tuple[list[LinkInterval], list[LinkInterval]]:
+        """Read what differs between two versions.
+
+        Args:
+            start: A version.
+            end: A later version.
+
+        Returns:
+            The intervals in force at `start` that ended since, and those in force at `end` that
+            began since. A pair may be in both, even with the same score.
+        """
+        ended = f"""
+            SELECT {_COLUMNS} FROM link
+            WHERE until > ? AND until <= ? AND until < {FOREVER} AND since <= ?
+        """
+        begun = f"""
+            SELECT {_COLUMNS} FROM link WHERE since > ? AND since <= ? AND since > 0 AND until > ?
+        """
+        return self._fetch(ended, start, end, start), self._fetch(begun, start, end, end)
+
+    def _read_best(
+        self, version: int, status: PairStatus, condition: str, values: Sequence[Any]
+    ) -> list[LinkInterval]:
+        # The second part has the links that a writer has ended since this reader began.
+        sql = f"""
+            SELECT {_COLUMNS} FROM link WHERE status = ? AND {condition}
+            AND until = {FOREVER} AND since <= ?
+            UNION ALL
+            SELECT {_COLUMNS} FROM link WHERE status = ? AND {condition}
+            AND until > ? AND until < {FOREVER} AND since <= ?
+            ORDER BY score DESC, left_id LIMIT {PAGE_SIZE}
+        """
+        key = int(status), *values
+        return self._fetch(sql, *key, version, *key, version, version)
+
+    def _fetch(self, sql: str, *values: Any) -> list[LinkInterval]:
+        rows = self._database.fetch_rows(sql, *values)
+        return [LinkInterval(*row) for row in check_rows(rows, "link")]
+
+
+def write_interval_changes(
+    connection: sqlite3.Connection, changes: IntervalChanges, version: int
+) -> None:
+    """Close and open intervals.
+
+    Args:
+        connection: The database, inside of a transaction.
+        changes: The changes of the version.
+        version: The version.
+    """
+    closed = (interval._replace(until=version) for interval in changes.closed)
+    connection.executemany(
+        """
+        UPDATE link SET until = ?, checksum = ?
+        WHERE left_id = ? AND since = ? AND right_id = ?
+        """,
+        ((version, add_checksum(tuple(row))[-1], *row[:3]) for row in closed),
+    )
+    connection.executemany(
+        "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (add_checksum(tuple(interval)) for interval in changes.opened),
+    )
+
+
+def list_entities(pairs: Collection[Pair]) -> tuple[set[int], set[int]]:
+    """List the entities of pairs.
+
+    Args:
+        pairs: Pairs of ids; a negative id stands for no entity.
+
+    Returns:
+        Left and right ids.
+    """
+    lefts, rights = {left for left, _ in pairs}, {right for _, right in pairs}
+    return lefts - {-1}, rights - {-1}
+
+
+def split_chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Split ids into lists that fit into one query.
+
+    >>> [len(chunk) for chunk in split_chunks(range(1200))]
+    [500, 500, 200]
+
+    Args:
+        ids: Any number of ids.
+
+    Yields:
+        At most `CHUNK_SIZE` of them.
+    """
+    for start in range(0, len(ids), CHUNK_SIZE):
+        yield ids[start : start + CHUNK_SIZE]
