@@ -6,7 +6,7 @@ So a mistake in a file changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,6 @@ from everalign._progress import Progress, no_progress
 from everalign.errors import SeedError
 from everalign.graph import (
     EntitySource,
-    Graph,
     IntArray,
     LinkSource,
     TripleSource,
@@ -26,15 +25,21 @@ from everalign.graph import (
     encode_links,
     encode_pairs,
     encode_statements,
-    mark_known_rows,
     select_new_rows,
 )
 from everalign.io import TripleReader
 from everalign.literals import encode_iri_names
 from everalign.session import Vocabularies, list_name_indexes
 from everalign.state import Delta, NameKind, compute_digest
-from everalign.state.decisions import GIVEN_KINDS, NO_ENTITY, TRUSTED_KINDS, DecisionKind
+from everalign.state.decisions import (
+    GIVEN_KINDS,
+    NO_ENTITY,
+    TRUSTED_KINDS,
+    DecisionKind,
+    Decisions,
+)
 from everalign.state.deltas import IRI_NAME_ARRAYS
+from everalign.state.facts import FactIndex, SnapshotFacts
 from everalign.state.ledger import Pair
 from everalign.state.snapshots import (
     FACT_KINDS,
@@ -116,24 +121,47 @@ class ChangeSet:
         return [_describe(name, source) for name, source in given.items() if source is not None]
 
 
+@dataclass(frozen=True)
+class StateBefore:
+    """What an update finds.
+
+    Args:
+        facts: The facts of both graphs.
+        decisions: The last decision about each pair, with those that are waiting.
+        was_decided: Whether there ever was a decision about a pair, also if withdrawn.
+    """
+
+    facts: FactIndex = field(default_factory=lambda: SnapshotFacts(GraphSnapshot()))
+    decisions: Decisions = field(default_factory=dict)
+    was_decided: PairCheck = lambda _: False
+
+    def list_trusted_pairs(self) -> IntArray:
+        """List the pairs that people have given or confirmed.
+
+        Returns:
+            Rows of (left, right).
+        """
+        return _build_pair_array(
+            pair for pair, kind in self.decisions.items() if kind in TRUSTED_KINDS
+        )
+
+
 def encode_change_set(
     change: ChangeSet,
     vocabularies: Vocabularies,
-    snapshot: GraphSnapshot,
-    was_decided: PairCheck = lambda _: False,
+    before: StateBefore,
     progress: Progress = no_progress,
     *,
     rescore_all: bool = False,
     inbox_upto: int = 0,
     names_from_iris: bool = False,
 ) -> Delta:
-    """Encode changes as rows of ids, reduced to what differs from a snapshot.
+    """Encode changes as rows of ids, reduced to what differs from what is known.
 
     Args:
         change: What comes in.
         vocabularies: The names of both graphs; new names are added to them.
-        snapshot: The facts before the update, and the decisions with those of the inbox.
-        was_decided: Whether there ever was a decision about a pair, also if withdrawn.
+        before: Facts and decisions before the update.
         progress: Called while files are read.
         rescore_all: Whether the method is to look at everything again.
         inbox_upto: The number of the last decision in the inbox that the update takes up.
@@ -151,15 +179,18 @@ def encode_change_set(
     known: list[NameCounts] = [
         {kind: len(names) for kind, names in list_name_indexes(v)} for v in vocabularies
     ]
-    given, unknown_count = _encode_facts(change, vocabularies, snapshot, progress)
-    given |= _encode_decisions(change, vocabularies, snapshot, was_decided)
+    entity_counts = known[0]["entity"], known[1]["entity"]
+    given, unknown_count = _encode_facts(
+        change, vocabularies, before.facts, entity_counts, progress
+    )
+    given |= _encode_decisions(change, vocabularies, before)
     iri_names = _encode_iri_names(vocabularies, known) if names_from_iris else {}
     return Delta(
         # Of all that is given and not of its effect: an `init` that is run again recognises its
         # input.
         digest=compute_digest(given),
         source=_describe_change(change, rescore_all=rescore_all),
-        arrays=_reduce_to_effect(given, snapshot) | iri_names,
+        arrays=_reduce_to_effect(given, before) | iri_names,
         new_names={
             (side, kind): names.list_names_after(counts[kind])
             for side, counts, vocabulary in zip(SIDES, known, vocabularies, strict=True)
@@ -169,7 +200,7 @@ def encode_change_set(
             "added_literals": sum(
                 len(given.get(get_added_array_name(s, "literals"), ())) for s in SIDES
             ),
-            "missing_removals": unknown_count + _count_missing_removals(given, snapshot),
+            "missing_removals": unknown_count + _count_missing_removals(given, before.facts),
         },
         rescore_all=rescore_all,
         inbox_upto=inbox_upto,
@@ -199,7 +230,11 @@ def encode_revert(version: int, inbox_upto: int) -> Delta:
 
 
 def _encode_facts(
-    change: ChangeSet, vocabularies: Vocabularies, snapshot: GraphSnapshot, progress: Progress
+    change: ChangeSet,
+    vocabularies: Vocabularies,
+    facts: FactIndex,
+    entity_counts: tuple[int, int],
+    progress: Progress,
 ) -> tuple[Arrays, int]:
     """Encode added and removed facts, and count removals of names never seen."""
     sources = change.added_left, change.added_right
@@ -213,8 +248,10 @@ def _encode_facts(
         removed = encode_statements(removed_sources[index], vocabulary, progress, removing=True)
         added = encode_statements(sources[index], vocabulary, progress)
         entities = encode_entities(entity_sources[index], side, vocabulary)
-        entity_triples = _rows_with(snapshot.triples[index], (0, 2), entities)
-        entity_literals = _rows_with(snapshot.literals[index], (0,), entities)
+        entity_triples, entity_literals = (
+            facts.list_facts(index, kind, entities) if entities else NO_FACTS
+            for kind in FACT_KINDS
+        )
         arrays |= {
             get_added_array_name(side, "triples"): added.triples,
             get_added_array_name(side, "literals"): added.literals,
@@ -228,9 +265,7 @@ def _encode_facts(
         }
         unknown_count += added.unknown_count + removed.unknown_count
     left, right = ADDED_TRIPLES
-    # The facts of a snapshot are distinct, so nothing has to be sorted here.
-    graphs = Graph.from_parts([snapshot.triples[0]]), Graph.from_parts([snapshot.triples[1]])
-    check_sides(sources, (arrays[left], arrays[right]), vocabularies, graphs)
+    check_sides(sources, (arrays[left], arrays[right]), vocabularies, entity_counts)
     return _drop_empty(arrays), unknown_count
 
 
@@ -245,23 +280,22 @@ def _encode_iri_names(vocabularies: Vocabularies, known: Sequence[NameCounts]) -
 def _encode_decisions(
     change: ChangeSet,
     vocabularies: Vocabularies,
-    snapshot: GraphSnapshot,
-    was_decided: PairCheck,
+    before: StateBefore,
 ) -> Arrays:
     has_seeds = change.seeds is not None or change.validation is not None
     # Only seeds are compared with all others: decisions are not read for anything else.
-    trusted = snapshot.decided_pairs(*TRUSTED_KINDS) if has_seeds else NO_LINKS
+    trusted = before.list_trusted_pairs() if has_seeds else NO_LINKS
 
     def refuse_rejected(pair: Pair) -> str | None:
-        if snapshot.decisions.get(pair) is DecisionKind.REJECTED:
+        if before.decisions.get(pair) is DecisionKind.REJECTED:
             return "was rejected: confirm it instead"
         alone = ((pair[0], NO_ENTITY), (NO_ENTITY, pair[1]))
-        has_none = any(entity in snapshot.decisions for entity in alone)
+        has_none = any(entity in before.decisions for entity in alone)
         return "has an entity without a counterpart: confirm it instead" if has_none else None
 
     def refuse_undecided(pair: Pair) -> str | None:
         # What is withdrawn already may be withdrawn again: a command can be run twice.
-        return None if was_decided(pair) else "was neither given nor confirmed nor rejected"
+        return None if before.was_decided(pair) else "was neither given nor confirmed nor rejected"
 
     seeds = encode_links(change.seeds, *vocabularies, known=trusted, refuse=refuse_rejected)
     validation = encode_links(
@@ -294,66 +328,55 @@ def _check_contradiction(
         raise SeedError(f"{names[0]!r} – {names[1]!r} is both confirmed and rejected")
 
 
-def _reduce_to_effect(given: Arrays, snapshot: GraphSnapshot) -> Arrays:
+def _reduce_to_effect(given: Arrays, before: StateBefore) -> Arrays:
     """Keep facts that are new, removals of facts that exist, and decisions not yet in force."""
     effect = dict(given)
     for index, side in enumerate(SIDES):
-        current = snapshot.triples[index], snapshot.literals[index]
-        for kind, facts in zip(FACT_KINDS, current, strict=True):
+        for kind in FACT_KINDS:
             added, removed = get_added_array_name(side, kind), get_removed_array_name(side, kind)
             if removed in given:
                 # Removals come before additions: a fact in both is there in the end.
                 rows = select_new_rows(given.get(added, NO_FACTS), given[removed])
-                effect[removed] = rows[mark_known_rows(rows, facts)]
+                effect[removed] = rows[before.facts.mark_known(index, kind, rows)]
             if added in given:
-                effect[added] = select_new_rows(facts, given[added])
+                rows = select_new_rows(NO_FACTS, given[added])
+                effect[added] = rows[~before.facts.mark_known(index, kind, rows)]
     for decision in TAKEN_KINDS:
         if decision.value in given:
             pairs = [(left, right) for left, right in given[decision.value].tolist()]
             effect[decision.value] = _build_pair_array(
-                pair for pair in pairs if not _is_decided(snapshot, pair, decision)
+                pair for pair in pairs if not _is_decided(before, pair, decision)
             )
     if DecisionKind.WITHDRAWN.value in given:
-        effect[DecisionKind.WITHDRAWN.value] = _reduce_withdrawals(given, snapshot)
+        effect[DecisionKind.WITHDRAWN.value] = _reduce_withdrawals(given, before)
     return _drop_empty(effect)
 
 
-def _reduce_withdrawals(given: Arrays, snapshot: GraphSnapshot) -> IntArray:
+def _reduce_withdrawals(given: Arrays, before: StateBefore) -> IntArray:
     """Keep withdrawals of decisions that exist and are not taken again by the same delta."""
     decided_again = {
         tuple(pair) for kind in TAKEN_KINDS for pair in given.get(kind.value, NO_LINKS).tolist()
     }
     pairs = [(left, right) for left, right in given[DecisionKind.WITHDRAWN.value].tolist()]
     return _build_pair_array(
-        pair for pair in pairs if pair in snapshot.decisions and pair not in decided_again
+        pair for pair in pairs if pair in before.decisions and pair not in decided_again
     )
 
 
-def _is_decided(snapshot: GraphSnapshot, pair: Pair, decision: DecisionKind) -> bool:
-    current = snapshot.decisions.get(pair)
+def _is_decided(before: StateBefore, pair: Pair, decision: DecisionKind) -> bool:
+    current = before.decisions.get(pair)
     # To confirm a seed adds nothing.
     confirms_given = decision is DecisionKind.CONFIRMED and current in GIVEN_KINDS
     return current is decision or confirms_given
 
 
-def _count_missing_removals(given: Arrays, snapshot: GraphSnapshot) -> int:
-    facts = {"triples": snapshot.triples, "literals": snapshot.literals}
-    return sum(
-        int(
-            (
-                ~mark_known_rows(
-                    given.get(get_removed_array_name(side, kind), NO_FACTS), facts[kind][index]
-                )
-            ).sum()
-        )
-        for index, side in enumerate(SIDES)
-        for kind in FACT_KINDS
-    )
-
-
-def _rows_with(rows: IntArray, columns: tuple[int, ...], entities: list[int]) -> IntArray:
-    """Select the rows that have one of the entities in one of the columns."""
-    return rows[np.isin(rows[:, columns], entities).any(axis=1)]
+def _count_missing_removals(given: Arrays, facts: FactIndex) -> int:
+    missing = 0
+    for index, side in enumerate(SIDES):
+        for kind in FACT_KINDS:
+            rows = given.get(get_removed_array_name(side, kind), NO_FACTS)
+            missing += int(np.count_nonzero(~facts.mark_known(index, kind, rows)))
+    return missing
 
 
 def _build_pair_array(pairs: Iterable[Pair]) -> IntArray:

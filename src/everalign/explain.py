@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import IO, TypeAlias
 
 from everalign.errors import ConfigError, InputError
-from everalign.graph import AttributeTriples, NameIndex, Vocabulary
+from everalign.graph import NameIndex, Vocabulary
 from everalign.io import write_relations
 from everalign.literals import IRI_NAME_ATTRIBUTE
 from everalign.methods import (
@@ -19,13 +19,13 @@ from everalign.methods import (
     EvidencePiece,
     ExplainableMethod,
     RelationMatch,
-    create_method,
 )
 from everalign.select import check_fraction, describe_origin
 from everalign.session import AlignmentSession
 from everalign.state import Side
 from everalign.state.ledger import LinkSet, Pair
-from everalign.task import UpdateContext
+from everalign.state.link_table import list_entities
+from everalign.task import StoredTask, UpdateContext
 from everalign.types import (
     CandidateExplanation,
     EntityExplanation,
@@ -53,13 +53,23 @@ def explain_entity(session: AlignmentSession, entity: str) -> Explanation:
         InputError: No graph has the entity.
     """
     method, task = _restore_method(session)
-    explainer = _build_explainer(session, task)
-    left, right = find_entity(entity, explainer.left.entities, explainer.right.entities)
-    sides = []
+    left, right = find_entity(entity, *session.entity_names())
+    candidates: dict[Side, list[CandidateEvidence]] = {}
     if left is not None:
-        sides.append(explainer.explain_entity("left", left, method.explain(task, left, None)))
+        candidates["left"] = method.explain(task, left, None)
     if right is not None:
-        sides.append(explainer.explain_entity("right", right, method.explain(task, None, right)))
+        candidates["right"] = method.explain(task, None, right)
+    pairs = [_pair(row) for rows in candidates.values() for row in rows]
+    lefts, rights = list_entities(pairs)
+    lefts |= set() if left is None else {left}
+    rights |= set() if right is None else {right}
+    explainer = _build_explainer(session, session.store.read_links_of(lefts, rights))
+    ids = {"left": left, "right": right}
+    sides = [
+        explainer.explain_entity(side, entity_id, rows)
+        for side, rows in candidates.items()
+        if (entity_id := ids[side]) is not None
+    ]
     return Explanation(entity, explainer.threshold, tuple(sides))
 
 
@@ -80,7 +90,7 @@ def list_relation_alignments(
     """
     check_fraction("min_inclusion", min_inclusion)
     method, task = _restore_method(session)
-    explainer = _build_explainer(session, task)
+    explainer = _build_explainer(session, LinkSet())
     return [
         explainer.name_relations(match)
         for match in method.relations(task)
@@ -139,7 +149,6 @@ class _Explainer:
 
     left: Vocabulary
     right: Vocabulary
-    attributes: tuple[AttributeTriples, AttributeTriples]
     links: LinkSet
     threshold: float | None
 
@@ -200,11 +209,10 @@ class _Explainer:
 
     def _choose_names(self, *, literal: bool) -> tuple[tuple[Names, Names], tuple[Names, Names]]:
         """Choose the names of relations and neighbours, or of attributes and literals."""
-        left, right = self.attributes
+        left, right = self.left, self.right
         if literal:
             return (left.attributes, right.attributes), (left.literals, right.literals)
-        relations = self.left.relations, self.right.relations
-        return relations, (self.left.entities, self.right.entities)
+        return (left.relations, right.relations), (left.entities, right.entities)
 
     def _explain_outcome(
         self, side: Side, linked: Pair | None, candidates: Sequence[CandidateEvidence]
@@ -277,24 +285,16 @@ class _Explainer:
 
 def _restore_method(session: AlignmentSession) -> tuple[ExplainableMethod, AlignmentTask]:
     """Load the method as the last version left it, with the task of that version."""
-    config, version = session.config, session.method_version()
-    assert version is not None, "callers check that there is a version"
-    method = create_method(config)
+    method = session.load_method()
     if not isinstance(method, ExplainableMethod):
-        raise ConfigError(f"method {config.method!r} cannot explain its links")
-    method.load(session.store.load_arrays(version))
-    task = UpdateContext.from_last_version(session).build_task(session.store.read_links())
-    return method, task
+        raise ConfigError(f"method {session.config.method!r} cannot explain its links")
+    return method, StoredTask(UpdateContext.from_last_version(session))
 
 
-def _build_explainer(session: AlignmentSession, task: AlignmentTask) -> _Explainer:
-    infos = [version.info for version in session.store.list_versions()]
-    thresholds = [info["threshold"] for info in infos if "threshold" in info]
-    threshold = thresholds[-1] if thresholds else None
+def _build_explainer(session: AlignmentSession, links: LinkSet) -> _Explainer:
+    threshold = session.store.read_version(session.store.next_version() - 1).info.get("threshold")
     assert threshold is None or isinstance(threshold, float)
-    # The attributes of the task also have the names taken from IRIs.
-    attributes = task.left_attributes, task.right_attributes
-    return _Explainer(*session.vocabularies, attributes, session.store.read_links(), threshold)
+    return _Explainer(*session.vocabularies, links, threshold)
 
 
 def _index(side: Side) -> int:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version as read_package_version
 from pathlib import Path
 from time import perf_counter
@@ -20,12 +20,19 @@ from typing import Any
 
 from everalign._platform import peak_memory_mb
 from everalign._progress import Progress, no_progress
-from everalign.changeset import ChangeSet, encode_change_set, encode_revert
+from everalign.changeset import ChangeSet, StateBefore, encode_change_set, encode_revert
 from everalign.config import Config
 from everalign.errors import ConfigError, StateError
 from everalign.graph import LinkSource, Vocabulary
 from everalign.matching import CandidatePairs
-from everalign.methods import Method, create_method, get_method_entry, resolve_file_settings
+from everalign.methods import (
+    AlignmentTask,
+    CandidateChanges,
+    IncrementalMethod,
+    create_method,
+    get_method_entry,
+    resolve_file_settings,
+)
 from everalign.session import AlignmentSession, convert_recorded
 from everalign.state import Delta, Json, StateStore
 from everalign.state.decisions import Decisions, LazyDecisions, fold_decisions
@@ -38,7 +45,6 @@ from everalign.state.ledger import (
     LedgerEvent,
     LinkSet,
     Pair,
-    PartnerIndex,
     ScoredPair,
     diff_links,
     keep_found_only,
@@ -46,8 +52,9 @@ from everalign.state.ledger import (
     replay_events,
 )
 from everalign.state.link_table import list_entities
-from everalign.state.snapshots import GraphSnapshot, find_revert_target
-from everalign.task import UpdateContext
+from everalign.state.method_output import MethodOutput
+from everalign.state.snapshots import find_revert_target
+from everalign.task import StoredTask, UpdateContext
 from everalign.types import UpdateResult, VersionReport
 
 logger = logging.getLogger(__name__)
@@ -138,8 +145,8 @@ def create_alignment(
     delta = encode_change_set(
         change,
         vocabularies,
-        GraphSnapshot(),
-        progress=progress,
+        StateBefore(),
+        progress,
         names_from_iris=_uses_iri_names(config),
     )
     if StateStore.exists(path):
@@ -284,30 +291,27 @@ def apply_pending_delta(session: AlignmentSession, progress: Progress = no_progr
     else:
         plan = planner.plan_revert(target, removals)
     # 2. The method finds candidate pairs; merged with the links in force, they are the new links.
-    arrays: Mapping[str, Any] = {}
-    proposals = None
     if target is None:
-        links = replay_events(plan.events, store.read_links())
-        method, found = _run_method(context, links, progress)
-        arrays, proposals, remarks = method.save(), _list_pairs(found.proposed()), _remark(found)
-        link_events = _diff_found(context, found, links, version)
+        outcome = _run_method(context, plan.events, progress)
     else:
         # What the method stored when it last ran stays valid, so nothing is stored again.
-        remarks = _repeat_remarks(store, target)
-        link_events = _diff_reverted(store, target, plan.events)
+        outcome = _Outcome(
+            MethodOutput(same_as=target),
+            _diff_reverted(store, target, plan.events),
+            _repeat_remarks(store, target),
+        )
     # 3. One transaction makes the version exist.
-    events = [*plan.events, *link_events]
+    events = [*plan.events, *outcome.events]
     info: dict[str, Json] = {
         "source": delta.source,
         **delta.counts,
-        # Still the snapshot before the update: `commit_version` replaces it.
-        **context.count_graph_changes(session.snapshot),
+        **context.count_graph_changes(),
         **_count_events(events),
-        **remarks,
+        **outcome.remarks,
         "seconds": round(perf_counter() - started, 3),
         "peak_rss_mb": peak_memory_mb(),
     }
-    session.commit_version(arrays, events, info, proposals, plan.changes)
+    session.commit_version(outcome.method, events, info, plan.changes)
     logger.info(
         "version %d: %d links added, %d revised, %d retracted, %d in force, %.2f s",
         version,
@@ -315,40 +319,6 @@ def apply_pending_delta(session: AlignmentSession, progress: Progress = no_progr
         store.count_links()[1],
         perf_counter() - started,
     )
-
-
-def diff_local_links(
-    store: StateStore,
-    entities: EntitySets,
-    found: Sequence[ScoredPair],
-    version: int,
-    find_reason: EventReason | None = None,
-) -> list[LedgerEvent]:
-    """Compute the events by which the found links of some entities are replaced.
-
-    Only the links of these entities, and of those that the new links have, are read.
-
-    Args:
-        store: The links in force are those of its last version.
-        entities: Left and right entities, all of whose found links are replaced.
-        found: Their links from now on, one-to-one. Pairs that people have decided otherwise are
-            left out.
-        version: The version of the events.
-        find_reason: Returns a further reason for an event, or an empty string.
-
-    Returns:
-        The events, for `StateStore.commit_version`.
-    """
-    lefts, rights = list_entities([link.pair for link in found])
-    links = store.read_links_of(lefts | entities[0], rights | entities[1])
-    decided = links.confirmed_pairs, links.rejected_pairs
-    kept = [link for link in links.found_links if not _has_entity_in(link.pair, entities)]
-    new = merge_links([], found, keep_found_only, *decided)
-    partners = PartnerIndex([link.pair for link in new])
-    kept = [link for link in kept if not partners.competing_pairs(link.pair)]
-    known = {link.pair for link in new}
-    after = [*new, *(link for link in kept if link.pair not in known)]
-    return diff_links(links.found_links, after, version, find_reason)
 
 
 def list_version_reports(session: AlignmentSession, first: int = 0) -> list[VersionReport]:
@@ -428,13 +398,12 @@ def _encode(
     rescore_all: bool,
 ) -> Delta:
     def fold_waiting() -> Decisions:
-        return fold_decisions(session.snapshot.decisions, map(convert_recorded, waiting))
+        return fold_decisions(session.store.read_decisions(), map(convert_recorded, waiting))
 
     return encode_change_set(
         change,
         session.vocabularies,
-        replace(session.snapshot, decisions=LazyDecisions(fold_waiting)),
-        session.store.was_decided,
+        StateBefore(session.facts, LazyDecisions(fold_waiting), session.store.was_decided),
         progress,
         rescore_all=rescore_all,
         inbox_upto=waiting[-1].number if waiting else session.store.inbox_upto(),
@@ -453,36 +422,88 @@ def _explain_no_effect(delta: Delta) -> str:
     return "nothing to do: everything given is known already"
 
 
+@dataclass(frozen=True)
+class _Outcome:
+    """What a version stores of its method, the events of found links, and remarks."""
+
+    method: MethodOutput
+    events: list[LedgerEvent]
+    remarks: dict[str, Json]
+
+
 def _run_method(
-    context: UpdateContext, links: LinkSet, progress: Progress
-) -> tuple[Method, CandidatePairs]:
+    context: UpdateContext, decision_events: Sequence[LedgerEvent], progress: Progress
+) -> _Outcome:
     """Let the method learn from the update, and find candidate pairs."""
-    session, trained_at = context.session, context.method_version
-    name, step = session.config.method, "fit" if trained_at is None else "update"
-    task, method = context.build_task(links), create_method(session.config)
-    started = perf_counter()
-    logger.debug("method %s, %s: started", name, step)
-    if trained_at is None:
+    session, started = context.session, perf_counter()
+    store, config = session.store, session.config
+    # As the last version left it, also if this process has trained it: an update that is repeated
+    # must not depend on anything else.
+    method = session.last_method
+    is_local = isinstance(method, IncrementalMethod) and config.merge_rule == "latest"
+    if is_local:
+        task: AlignmentTask = StoredTask(context)
+    else:
+        links = replay_events(decision_events, store.read_links())
+        task = context.build_task(links)
+    step = "fit" if method is None else "update"
+    logger.debug("method %s, %s: started", config.method, step)
+    if method is None:
+        method = create_method(config)
         method.fit(task, progress)
     else:
-        # From the store, also if this process has trained the method: a repeated update must not
-        # depend on anything else.
-        method.load(session.store.load_arrays(trained_at))
         method.update(task, progress)
-    logger.info("method %s, %s: %.2f s", name, step, perf_counter() - started)
-    started = perf_counter()
+    logger.info("method %s, %s: %.2f s", config.method, step, perf_counter() - started)
+    if is_local and isinstance(method, IncrementalMethod):
+        changes = method.candidate_changes()
+        if changes is not None:
+            return _store_changes(context, method, changes, decision_events)
     found = method.candidates(task, progress)
-    logger.info(
-        "%d candidate pairs, threshold %.3f, %.2f s",
-        len(found),
-        found.threshold,
-        perf_counter() - started,
+    logger.info("%d candidate pairs, threshold %.3f", len(found), found.threshold)
+    links = replay_events(decision_events, store.read_links())
+    return _Outcome(
+        MethodOutput.from_all(method.save(), _list_pairs(found.proposed())),
+        _diff_found(context, found, links),
+        _remark(found),
     )
-    return method, found
+
+
+def _store_changes(
+    context: UpdateContext,
+    method: IncrementalMethod,
+    changes: CandidateChanges,
+    decision_events: Sequence[LedgerEvent],
+) -> _Outcome:
+    """Store what a small update has changed, and replace the links that it concerns."""
+    arrays, pairs = method.save_changes(), changes.pairs
+    assert arrays is not None, "changes of candidates and of the state come together"
+    accepted = _list_pairs(pairs.accepted())
+    store, version = context.session.store, context.session.store.next_version()
+    entities = set(changes.left.tolist()), set(changes.right.tolist())
+    lefts, rights = list_entities(
+        [*(link.pair for link in accepted), *(event.pair for event in decision_events)]
+    )
+    links = store.read_links_of(lefts | entities[0], rights | entities[1])
+    links = replay_events(decision_events, links)
+    kept = [link for link in links.found_links if not _has_entity_in(link.pair, entities)]
+    new = merge_links([], accepted, keep_found_only, links.confirmed_pairs, links.rejected_pairs)
+    known = {link.pair for link in new}
+    after = [*new, *(link for link in kept if link.pair not in known)]
+    reason = _explain_loss(context)
+    return _Outcome(
+        MethodOutput.from_changes(
+            arrays,
+            (changes.left, changes.right),
+            _list_pairs(pairs.proposed()),
+            method.merge_changes,
+        ),
+        diff_links(links.found_links, after, version, reason),
+        _remark(pairs),
+    )
 
 
 def _diff_found(
-    context: UpdateContext, found: CandidatePairs, links: LinkSet, version: int
+    context: UpdateContext, found: CandidatePairs, links: LinkSet
 ) -> list[LedgerEvent]:
     """Merge found links with those in force; an entity that lost facts must be found again."""
     reduced = context.entities_with_removed_facts()
@@ -496,8 +517,8 @@ def _diff_found(
     ]
     rule = MERGE_RULES[context.session.config.merge_rule]
     new = merge_links(kept, accepted, rule, links.confirmed_pairs, links.rejected_pairs)
-    removed = set(context.removed_entities[0].tolist()), set(context.removed_entities[1].tolist())
-    return diff_links(links.found_links, new, version, _explain_loss(reduced, removed))
+    version = context.session.store.next_version()
+    return diff_links(links.found_links, new, version, _explain_loss(context))
 
 
 def _diff_reverted(
@@ -519,8 +540,11 @@ def _diff_reverted(
     )
 
 
-def _explain_loss(reduced: EntitySets, removed: EntitySets) -> EventReason:
+def _explain_loss(context: UpdateContext) -> EventReason:
     """Explain events of links whose entities have lost facts."""
+    reduced = context.entities_with_removed_facts()
+    left, right = context.presence_changes
+    removed = set(left.gone.tolist()), set(right.gone.tolist())
 
     def explain(event: LedgerEvent) -> str:
         # A link that is new was found in spite of the loss.

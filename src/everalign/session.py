@@ -6,17 +6,20 @@ Every function that works on an existing alignment takes an `AlignmentSession`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from everalign.config import Config
 from everalign.errors import StateError
-from everalign.graph import NameIndex, Vocabulary
+from everalign.graph import NO_TRIPLES, IntArray, NameIndex, Vocabulary
+from everalign.literals import IRI_NAME_ATTRIBUTE
+from everalign.methods import IncrementalMethod, Method, create_method
 from everalign.state import Delta, Json, NameKind, Side, StateStore
 from everalign.state.decision_table import DecisionChanges
 from everalign.state.decisions import (
@@ -27,13 +30,14 @@ from everalign.state.decisions import (
     list_given_decisions,
 )
 from everalign.state.deltas import NAME_KINDS
+from everalign.state.facts import FactIndex, SnapshotFacts
 from everalign.state.inbox import RecordedDecision
-from everalign.state.ledger import LedgerEvent, Pair, ScoredPair
+from everalign.state.ledger import LedgerEvent, Pair
+from everalign.state.method_output import MethodOutput
 from everalign.state.snapshots import (
     SIDES,
     DeltaInEffect,
     GraphSnapshot,
-    find_method_version,
     find_revert_target,
     list_deltas_in_effect,
 )
@@ -59,6 +63,7 @@ class AlignmentSession:
         self.store = store
         self._vocabularies: dict[Side, Vocabulary] = {}
         self._pending: Delta | None = None
+        self._facts: FactIndex | None = None
 
     @classmethod
     def open(cls, path: str | Path, *, write: bool = False) -> Self:
@@ -197,7 +202,57 @@ class AlignmentSession:
         Returns:
             The version, or None if the method has not run yet.
         """
-        return find_method_version(self.deltas_in_effect(version))
+        return self.store.find_method_state(version).version
+
+    def load_method(self, version: int | None = None) -> Method:
+        """Load the method as a version left it.
+
+        Args:
+            version: The version; the last one if None.
+
+        Returns:
+            The method.
+
+        Raises:
+            StateError: The method has stored nothing yet.
+        """
+        method = create_method(self.config)
+        arrays, changes = self.store.load_method(version)
+        if isinstance(method, IncrementalMethod):
+            method.load(arrays, changes)
+        else:
+            method.load(arrays)
+        return method
+
+    @cached_property
+    def last_method(self) -> Method | None:
+        """The method as the last version left it, before an update; None before the first."""
+        return None if self.method_version() is None else self.load_method()
+
+    @property
+    def facts(self) -> FactIndex:
+        """The facts of the last version, for those who ask for few of them."""
+        if self._facts is None:
+            method = self.last_method
+            if isinstance(method, IncrementalMethod):
+                self._facts = MethodFacts(self, method)
+            else:
+                self._facts = SnapshotFacts(self.snapshot)
+        return self._facts
+
+    def list_iri_names(self, index: int, entities: IntArray) -> IntArray:
+        """List the literals that were taken from the IRIs of entities of the last version.
+
+        Args:
+            index: 0 for the left graph, 1 for the right.
+            entities: Ids of entities.
+
+        Returns:
+            Rows of (entity, attribute, literal) that the method keeps.
+        """
+        if not isinstance(self.facts, MethodFacts):
+            return NO_TRIPLES
+        return self.facts.list_iri_names(index, entities)
 
     @cached_property
     def snapshot(self) -> GraphSnapshot:
@@ -267,32 +322,25 @@ class AlignmentSession:
 
     def commit_version(
         self,
-        arrays: Mapping[str, NDArray[Any]],
+        method: MethodOutput,
         events: Sequence[LedgerEvent],
         info: Mapping[str, Json],
-        proposals: Sequence[ScoredPair] | None,
         decisions: DecisionChanges,
     ) -> None:
         """Add the version that applies the pending delta.
 
         Args:
-            arrays: What the method has saved.
+            method: What the method stores.
             events: The link events of the version.
             info: Facts for its report.
-            proposals: Pairs below the threshold; None keeps those of the version before.
             decisions: How the decisions in force change.
         """
-        # Read before the commit: after it, the store lists the delta among the applied ones.
-        delta, snapshot = self.pending, self.next_snapshot
-        assert delta is not None, "a delta is journalled before it is applied"
-        deltas = self.deltas
-        number = self.store.commit_version(arrays, events, info, proposals, decisions)
-        self.deltas = [*deltas, delta]
-        stored = LazyDecisions(partial(self.store.read_decisions, number))
-        self.snapshot = replace(snapshot, decisions=stored)
-        self._pending = None
-        # The value of a cached property; the next delta leads to another one.
-        del self.next_snapshot
+        assert self.pending is not None, "a delta is journalled before it is applied"
+        self.store.commit_version(method, events, info, decisions)
+        self._pending = self._facts = None
+        # Whatever was read of the last version is out of date.
+        for name in ("deltas", "snapshot", "next_snapshot", "last_method"):
+            self.__dict__.pop(name, None)
 
     def check_started(self) -> None:
         """Check that the alignment has a first version.
@@ -332,6 +380,73 @@ def list_name_indexes(vocabulary: Vocabulary) -> list[tuple[NameKind, NameIndex]
         vocabulary.literals,
     )
     return list(zip(NAME_KINDS, indexes, strict=True))
+
+
+@dataclass(frozen=True)
+class MethodFacts:
+    """The facts of the last version, found by the method without reading all of them.
+
+    Args:
+        session: The open alignment.
+        method: The method as the last version left it.
+    """
+
+    session: AlignmentSession
+    method: IncrementalMethod
+
+    def mark_known(self, side: int, kind: str, rows: IntArray) -> NDArray[np.bool_]:
+        """Mark the rows that a graph has.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            kind: "triples" or "literals".
+            rows: Rows of three ids.
+
+        Returns:
+            A mask over the rows.
+        """
+        is_literal = kind == "literals"
+        if is_literal and not self._keeps_literals(side):
+            return SnapshotFacts(self.session.snapshot).mark_known(side, kind, rows)
+        return self.method.has_facts(side, rows, literals=is_literal)
+
+    def list_facts(self, side: int, kind: str, entities: Sequence[int]) -> IntArray:
+        """List the facts of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            kind: "triples" or "literals".
+            entities: Ids of entities.
+
+        Returns:
+            All rows that have one of them as head or tail, each once.
+        """
+        if kind == "literals" and not self._keeps_literals(side):
+            return SnapshotFacts(self.session.snapshot).list_facts(side, kind, entities)
+        triples, literals = self.method.list_facts(side, np.array(entities, dtype=np.int32))
+        return triples if kind == "triples" else literals[~self._is_iri_name(side, literals)]
+
+    def list_iri_names(self, side: int, entities: IntArray) -> IntArray:
+        """List the literals that were taken from the IRIs of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids of entities.
+
+        Returns:
+            Rows of (entity, attribute, literal).
+        """
+        _, literals = self.method.list_facts(side, entities)
+        return literals[self._is_iri_name(side, literals)]
+
+    def _keeps_literals(self, side: int) -> bool:
+        # Where there are none, nobody has to look.
+        return self.method.keeps_literals or not self.session.count_names(SIDES[side], "literal")
+
+    def _is_iri_name(self, side: int, literals: IntArray) -> NDArray[np.bool_]:
+        # No fact of the graph: it is there as long as the entity is.
+        attribute = self.session.vocabulary(SIDES[side]).attributes.find(IRI_NAME_ATTRIBUTE)
+        return np.asarray(literals[:, 1] == (-1 if attribute is None else attribute))
 
 
 class _KeptArrays(Mapping[str, NDArray[Any]]):

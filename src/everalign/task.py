@@ -1,6 +1,7 @@
-"""The task that a method is given: the graphs as they are, and what changed since it last ran.
+"""What a method is given for a version: graphs, trusted links, links in force, what has changed.
 
-This module is internal: a method of your own receives an `AlignmentTask` and needs nothing here.
+Everything is read when it is asked for. A method whose updates follow the change asks only for
+the change.
 """
 
 from __future__ import annotations
@@ -8,35 +9,49 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from everalign.graph import NO_TRIPLES, AttributeTriples, Graph, IntArray
+from everalign.graph import NO_TRIPLES, AttributeTriples, IntArray, LazyGraph
 from everalign.matching import CandidatePairs
-from everalign.methods import AlignmentTask, get_method_entry
+from everalign.methods import AlignmentTask, DecisionChange, GraphChange, get_method_entry
 from everalign.session import AlignmentSession
 from everalign.state import Delta, Side
-from everalign.state.decisions import TRUSTED_KINDS, DecisionKind
+from everalign.state.decisions import NO_ENTITY, TRUSTED_KINDS, DecisionKind, fold_decisions
 from everalign.state.deltas import IRI_NAME_ARRAYS
+from everalign.state.facts import ENTITY_COLUMNS, count_facts, count_occurrences
 from everalign.state.folding import RemovalChanges
 from everalign.state.ledger import LinkSet, Pair, ScoredPair
 from everalign.state.link_table import list_entities
 from everalign.state.snapshots import (
+    FACT_KINDS,
     SIDES,
     BothSides,
     GraphSnapshot,
     count_changes,
-    find_method_version,
     find_revert_target,
     get_added_array_name,
     get_removed_array_name,
 )
 
-ArrayNaming = Callable[[Side, str], str]
+ArrayNaming: TypeAlias = Callable[[Side, str], str]
 
 NO_IDS = np.empty(0, dtype=np.int32)
-# The columns of a fact that hold entities.
-ENTITY_COLUMNS = {"triples": [0, 2], "literals": [0]}
+
+
+@dataclass(frozen=True)
+class PresenceChange:
+    """Which entities of a graph have facts now and had none, or the other way round.
+
+    Args:
+        came: Ids of entities that have facts now.
+        gone: Ids of entities that have none any more.
+    """
+
+    came: IntArray
+    gone: IntArray
 
 
 @dataclass(frozen=True)
@@ -46,16 +61,14 @@ class UpdateContext:
     Args:
         session: The open alignment.
         pending: The delta to apply.
-        snapshot: The facts and decisions with the delta applied.
+        target: The version that the delta reverts to, if it does.
         method_version: The version at which the method last ran.
-        recent_deltas: The deltas in effect that the method has not seen, the pending one last.
     """
 
     session: AlignmentSession
     pending: Delta | None
-    snapshot: GraphSnapshot
+    target: int | None
     method_version: int | None
-    recent_deltas: Sequence[Delta]
 
     @staticmethod
     def from_pending(session: AlignmentSession) -> UpdateContext:
@@ -70,9 +83,8 @@ class UpdateContext:
         delta = session.pending
         assert delta is not None, "a delta is journalled before it is applied"
         target = find_revert_target(delta)
-        # A revert has no rows of its own: what changes follows from the deltas of its target.
-        coming = [delta] if target is None else []
-        return _build_context(session, delta, session.next_snapshot, target, coming)
+        # After a revert, what the method has seen ends at the target as well.
+        return UpdateContext(session, delta, target, session.method_version(target))
 
     @staticmethod
     def from_last_version(session: AlignmentSession) -> UpdateContext:
@@ -84,7 +96,12 @@ class UpdateContext:
         Returns:
             The context of the last version.
         """
-        return _build_context(session, None, session.snapshot, None, [])
+        return UpdateContext(session, None, None, session.method_version())
+
+    @cached_property
+    def snapshot(self) -> GraphSnapshot:
+        """The facts and decisions with the delta applied."""
+        return self.session.next_snapshot
 
     @cached_property
     def removed_entities(self) -> BothSides:
@@ -95,22 +112,47 @@ class UpdateContext:
         )
         return left, right
 
+    @cached_property
+    def presence_changes(self) -> tuple[PresenceChange, PresenceChange]:
+        """Which left and right entities have begun or ceased to have facts."""
+        find = self._find_presence if self.target is None else self._compare_presence
+        return find(0), find(1)
+
+    def _find_presence(self, index: int) -> PresenceChange:
+        """Look at the entities of the delta only."""
+        entities = self._list_changed(index)
+        gain = np.zeros(len(entities), dtype=np.int64)
+        for kind in FACT_KINDS:
+            for name, sign in ((get_added_array_name, 1), (get_removed_array_name, -1)):
+                rows = self._get_rows(name(SIDES[index], kind))
+                gain += sign * count_occurrences(rows, kind, entities)
+        before = count_facts(self.session.facts, index, entities)
+        had, has = before > 0, before + gain > 0
+        return PresenceChange(entities[has & ~had], entities[had & ~has])
+
+    def _compare_presence(self, index: int) -> PresenceChange:
+        """Compare two snapshots as a whole."""
+        count = self._entity_counts[index]
+        has = self.snapshot.present_entities(index, count)
+        had = self.session.snapshot.present_entities(index, count)
+        came, gone = (np.flatnonzero(mask).astype(np.int32) for mask in (has & ~had, had & ~has))
+        return PresenceChange(came, gone)
+
     def find_removal_changes(self) -> RemovalChanges:
         """Find the entities that have lost all their facts, or have facts again.
 
         Returns:
             The changes since the last version.
         """
-        before = self.session.store.read_removed_entities()
-        after = {
-            (side, entity)
-            for side, ids in zip(SIDES, self.removed_entities, strict=True)
-            for entity in ids.tolist()
-        }
-        return RemovalChanges(after - before, before - after)
+        removed, restored = set(), set()
+        known = self.session.store.read_removed_entities()
+        for side, change in zip(SIDES, self.presence_changes, strict=True):
+            removed |= {(side, entity) for entity in change.gone.tolist()}
+            restored |= {(side, entity) for entity in change.came.tolist()} & known
+        return RemovalChanges(removed, restored)
 
     def build_task(self, links: LinkSet) -> AlignmentTask:
-        """Build the task for the method.
+        """Build the task with everything in it.
 
         Args:
             links: The links in force, with the decisions of the update applied.
@@ -118,30 +160,64 @@ class UpdateContext:
         Returns:
             The task. Literals are left out for methods that do not read them.
         """
-        left_attributes, right_attributes = (self._build_attributes(index) for index in range(2))
-        left, right = (self._build_graph(index) for index in range(2))
         known_left, known_right = self._count_known_entities()
-        snapshot = self.snapshot
+        left, right = self.graphs
+        seeds, validation = self.trusted_links
         return AlignmentTask(
             left=left,
             right=right,
-            seeds=self._select_present(
-                snapshot.decided_pairs(DecisionKind.SEED, DecisionKind.CONFIRMED)
-            ),
-            validation=self._select_present(snapshot.decided_pairs(DecisionKind.VALIDATION)),
+            seeds=seeds,
+            validation=validation,
             known_left_count=known_left,
             known_right_count=known_right,
             previous_links=_build_candidates(links.found_links),
-            rescore_all=self.pending is not None and self.pending.rescore_all,
-            left_attributes=left_attributes,
-            right_attributes=right_attributes,
+            rescore_all=self.rescore_all,
+            left_attributes=self.attributes[0],
+            right_attributes=self.attributes[1],
             changed_entities=None if self.method_version is None else self._changed_entities(),
             removed_entities=self.removed_entities,
             removed_triple_count=self._count_removed_triples(),
             removed_link_count=self._count_removed_links(),
-            rejected=snapshot.decided_pairs(DecisionKind.REJECTED),
+            rejected=self.rejected_pairs,
             dangling_entities=self.dangling_entities,
         )
+
+    @property
+    def rescore_all(self) -> bool:
+        """Whether the method is to look at everything again."""
+        return self.pending is not None and self.pending.rescore_all
+
+    @cached_property
+    def graphs(self) -> tuple[LazyGraph, LazyGraph]:
+        """Both graphs; their triples are read when they are asked for."""
+        # Counted by names and not by the highest id of a fact: entities without facts keep their
+        # ids.
+        left, right = (
+            LazyGraph(
+                lambda index=index: self.snapshot.triples[index],  # type: ignore[misc]
+                self._entity_counts[index],
+                self.session.count_names(SIDES[index], "relation"),
+            )
+            for index in range(2)
+        )
+        return left, right
+
+    @cached_property
+    def attributes(self) -> tuple[AttributeTriples, AttributeTriples]:
+        """The statements of both graphs with literals, if the method reads them."""
+        return self._build_attributes(0), self._build_attributes(1)
+
+    @cached_property
+    def trusted_links(self) -> BothSides:
+        """Links to train on and links for validation, between entities that have facts."""
+        training = self.snapshot.decided_pairs(DecisionKind.SEED, DecisionKind.CONFIRMED)
+        validation = self.snapshot.decided_pairs(DecisionKind.VALIDATION)
+        return self._select_present(training), self._select_present(validation)
+
+    @cached_property
+    def rejected_pairs(self) -> IntArray:
+        """The pairs that people have rejected."""
+        return self.snapshot.decided_pairs(DecisionKind.REJECTED)
 
     @cached_property
     def dangling_entities(self) -> BothSides:
@@ -149,6 +225,84 @@ class UpdateContext:
         rows = self.snapshot.decided_pairs(DecisionKind.NO_COUNTERPART)
         left, right = (column[column >= 0] for column in rows.T)
         return left, right
+
+    def list_graph_changes(self) -> tuple[GraphChange, GraphChange]:
+        """List what both graphs gain and lose by the pending delta.
+
+        Returns:
+            The changes of the left and the right graph.
+        """
+        return self._list_graph_change(0), self._list_graph_change(1)
+
+    def _list_graph_change(self, index: int) -> GraphChange:
+        side = SIDES[index]
+        added, removed = (
+            [self._get_rows(name(side, kind)) for kind in FACT_KINDS]
+            for name in (get_added_array_name, get_removed_array_name)
+        )
+        added_names, removed_names = self._list_iri_name_changes(index)
+        literals = np.concatenate([added[1], added_names])
+        return GraphChange(
+            added[0],
+            removed[0],
+            literals,
+            np.concatenate([removed[1], removed_names]),
+            self.session.vocabulary(side).literals.map_names(literals[:, 2].tolist()),
+        )
+
+    def _list_iri_name_changes(self, index: int) -> BothSides:
+        """The literals taken from IRIs, of entities that came or went."""
+        change = self.presence_changes[index]
+        added = self._get_rows(IRI_NAME_ARRAYS[index])
+        # Entities that come back have had their names since they first came.
+        first = self.session.store.count_names(
+            SIDES[index], "entity", self.session.store.next_version() - 1
+        )
+        returned = change.came[change.came < first]
+        if len(returned):
+            known = self._list_iri_names(index)
+            added = np.concatenate([added, known[np.isin(known[:, 0], returned)]])
+        removed = self.session.list_iri_names(index, change.gone)
+        return added, removed
+
+    def list_decision_changes(self) -> DecisionChange:
+        """List which trusted links and decisions have changed since the method last ran.
+
+        Returns:
+            All pairs and entities that may have changed, as they are now.
+        """
+        store = self.session.store
+        moved = tuple(
+            {*change.came.tolist(), *change.gone.tolist()} for change in self.presence_changes
+        )
+        decided = self._decided_pairs | set(store.read_decisions_of(moved[0], moved[1]))
+        before = store.read_decisions_of(*list_entities(decided))
+        coming = [] if self.pending is None else self.session.coming_decisions()
+        kinds = fold_decisions(before, coming)
+        pairs = sorted(pair for pair in decided if NO_ENTITY not in pair)
+        present = self._mark_present_pairs(pairs)
+        trusted = [
+            kinds.get(pair) in TRUSTED_KINDS and is_present
+            for pair, is_present in zip(pairs, present.tolist(), strict=True)
+        ]
+        rejected = [kinds.get(pair) is DecisionKind.REJECTED for pair in pairs]
+        alone = [pair for pair in decided if NO_ENTITY in pair]
+        dangling = [kinds.get(pair) is DecisionKind.NO_COUNTERPART for pair in alone]
+        return DecisionChange(
+            *_split_rows(pairs, trusted),
+            *_split_rows(pairs, rejected),
+            *(_split_sides(rows) for rows in _split_rows(alone, dangling)),
+        )
+
+    def _mark_present_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
+        rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+        present = np.ones(len(rows), dtype=np.bool_)
+        for index, change in enumerate(self.presence_changes):
+            entities, place = np.unique(rows[:, index], return_inverse=True)
+            has = count_facts(self.session.facts, index, entities) > 0
+            has = (has | np.isin(entities, change.came)) & ~np.isin(entities, change.gone)
+            present &= has[place]
+        return present
 
     def entities_with_removed_facts(self) -> tuple[set[int], set[int]]:
         """List the entities that have lost a fact since the method last ran.
@@ -166,25 +320,28 @@ class UpdateContext:
         )
         return left, right
 
-    def count_graph_changes(self, before: GraphSnapshot) -> dict[str, int]:
+    def count_graph_changes(self) -> dict[str, int]:
         """Count the triples and entities that were added and removed.
-
-        Args:
-            before: The facts to compare with.
 
         Returns:
             Counts by their names in a `VersionReport`.
         """
         counts: dict[str, int] = {}
-        for index, (side, entity_count) in enumerate(zip(SIDES, self._entity_counts, strict=True)):
-            added, removed = count_changes(before.triples[index], self.snapshot.triples[index])
-            present = self.snapshot.present_entities(index, entity_count)
-            was_present = before.present_entities(index, entity_count)
+        for index, side in enumerate(SIDES):
+            if self.target is None:
+                added, removed = (
+                    len(self._get_rows(name(side, FACT_KINDS[0])))
+                    for name in (get_added_array_name, get_removed_array_name)
+                )
+            else:
+                before = self.session.snapshot.triples[index]
+                added, removed = count_changes(before, self.snapshot.triples[index])
+            change = self.presence_changes[index]
             counts |= {
                 f"{side}_added_triples": added,
                 f"{side}_removed_triples": removed,
-                f"{side}_added_entities": int(np.count_nonzero(present & ~was_present)),
-                f"{side}_removed_entities": int(np.count_nonzero(was_present & ~present)),
+                f"{side}_added_entities": len(change.came),
+                f"{side}_removed_entities": len(change.gone),
             }
         return counts
 
@@ -193,17 +350,13 @@ class UpdateContext:
         left, right = (self.session.count_names(side, "entity") for side in SIDES)
         return left, right
 
-    def _build_graph(self, index: int) -> Graph:
-        # Counted by names and not by the highest id of a fact: entities without facts keep their
-        # ids.
-        relation_count = self.session.count_names(SIDES[index], "relation")
-        return Graph(self.snapshot.triples[index], self._entity_counts[index], relation_count)
-
     def _build_attributes(self, index: int) -> AttributeTriples:
         if not get_method_entry(self.session.config.method).reads_literals:
             return AttributeTriples.empty()
         names = self.session.vocabulary(SIDES[index])
         stated, iri_names = self.snapshot.literals[index], self._list_iri_names(index)
+        # A removed entity gets no name: it would be its only fact.
+        iri_names = iri_names[~np.isin(iri_names[:, 0], self.removed_entities[index])]
         return AttributeTriples(
             np.concatenate([stated, iri_names]) if len(iri_names) else stated,
             names.attributes,
@@ -211,14 +364,12 @@ class UpdateContext:
         )
 
     def _list_iri_names(self, index: int) -> IntArray:
-        """List the literals taken from IRIs, of the entities that have facts."""
+        """List the literals taken from IRIs."""
         # Of all deltas, in effect or not: an entity that a revert has removed is not new when it
         # comes back.
         deltas = [*self.session.deltas, *([] if self.pending is None else [self.pending])]
         arrays = (delta.arrays.get(IRI_NAME_ARRAYS[index], NO_TRIPLES) for delta in deltas)
-        rows = np.concatenate([NO_TRIPLES, *arrays])
-        # A removed entity gets no name: it would be its only fact.
-        return rows[~np.isin(rows[:, 0], self.removed_entities[index])]
+        return np.concatenate([NO_TRIPLES, *arrays])
 
     def _count_known_entities(self) -> tuple[int, int]:
         """Count the entities that the method has seen: ids are given in the order of arrival."""
@@ -234,16 +385,21 @@ class UpdateContext:
         left, right = self.removed_entities
         return pairs[~np.isin(pairs[:, 0], left) & ~np.isin(pairs[:, 1], right)]
 
+    def _list_changed(self, index: int) -> IntArray:
+        """List the entities whose facts the delta changes."""
+        parts = [
+            *self._entities_in(index, get_added_array_name),
+            *self._entities_in(index, get_removed_array_name),
+        ]
+        return np.unique(np.concatenate([NO_IDS, *parts]))
+
     def _changed_entities(self) -> BothSides:
         """List the entities whose facts or trusted links have changed."""
-        # `np.concatenate` needs at least one array.
-        parts: tuple[list[IntArray], list[IntArray]] = ([NO_IDS], [NO_IDS])
-        for index in range(2):
-            parts[index].extend(self._entities_in(index, get_added_array_name))
-            parts[index].extend(self._entities_in(index, get_removed_array_name))
-            decided = list_entities(self._decided_pairs)[index]
-            parts[index].append(np.array(sorted(decided), dtype=np.int32))
-        left, right = (np.unique(np.concatenate(side)) for side in parts)
+        decided = list_entities(self._decided_pairs)
+        left, right = (
+            np.union1d(self._list_changed(index), np.array(sorted(decided[index]), dtype=np.int32))
+            for index in range(2)
+        )
         # A trusted link of an entity that was removed or came back starts or stops to count, so
         # its other entity has changed as well.
         trusted = self.snapshot.decided_pairs(*TRUSTED_KINDS)
@@ -269,15 +425,19 @@ class UpdateContext:
 
     def _entities_in(self, index: int, array_name: ArrayNaming) -> Iterator[IntArray]:
         for kind, columns in ENTITY_COLUMNS.items():
-            for rows in self._arrays_called(array_name(SIDES[index], kind)):
-                yield rows[:, columns].ravel()
+            rows = self._get_rows(array_name(SIDES[index], kind))
+            yield rows[:, list(columns)].ravel()
 
-    def _arrays_called(self, name: str) -> Iterator[IntArray]:
-        return (delta.arrays[name] for delta in self.recent_deltas if name in delta.arrays)
+    def _get_rows(self, name: str) -> IntArray:
+        """The rows of an array of the delta; only the pending one can have facts that are new.
+
+        Whatever brings facts runs the method, so that it has seen those of all other deltas.
+        """
+        arrays = {} if self.pending is None else self.pending.arrays
+        return arrays.get(name, NO_TRIPLES)
 
     def _count_removed_triples(self) -> int:
-        names = [get_removed_array_name(side, "triples") for side in SIDES]
-        return sum(len(rows) for name in names for rows in self._arrays_called(name))
+        return sum(len(self._get_rows(get_removed_array_name(side, "triples"))) for side in SIDES)
 
     def _count_removed_links(self) -> int:
         """Count the links that the method has learned from or found, and that no longer hold."""
@@ -294,18 +454,84 @@ class UpdateContext:
         return len(untrusted | (rejected & known.links.keys()))
 
 
-def _build_context(
-    session: AlignmentSession,
-    pending: Delta | None,
-    snapshot: GraphSnapshot,
-    version: int | None,
-    coming: Sequence[Delta],
-) -> UpdateContext:
-    # Where `version` is the target of a revert, what the method has seen ends there as well.
-    in_effect = session.deltas_in_effect(version)
-    method_version = find_method_version(in_effect)
-    unseen = [delta for at, delta in in_effect if method_version is None or at > method_version]
-    return UpdateContext(session, pending, snapshot, method_version, [*unseen, *coming])
+class StoredTask(AlignmentTask):
+    """A task of which everything is read when the method asks for it.
+
+    Args:
+        context: The version that is being made.
+    """
+
+    def __init__(self, context: UpdateContext) -> None:
+        # The fields of a frozen class are set in its dictionary.
+        self.__dict__.update(
+            _context=context,
+            rescore_all=context.rescore_all,
+            left=context.graphs[0],
+            right=context.graphs[1],
+        )
+
+    @property
+    def _source(self) -> UpdateContext:
+        context: UpdateContext = self.__dict__["_context"]
+        return context
+
+    @cached_property
+    def seeds(self) -> IntArray:
+        """Trusted links to train on."""
+        return self._source.trusted_links[0]
+
+    @cached_property
+    def validation(self) -> IntArray:
+        """Trusted links for validation."""
+        return self._source.trusted_links[1]
+
+    @cached_property
+    def left_attributes(self) -> AttributeTriples:
+        """The statements of the left graph with literals."""
+        return self._source.attributes[0]
+
+    @cached_property
+    def right_attributes(self) -> AttributeTriples:
+        """The statements of the right graph with literals."""
+        return self._source.attributes[1]
+
+    @cached_property
+    def removed_entities(self) -> BothSides:
+        """Entities without any fact."""
+        return self._source.removed_entities
+
+    @cached_property
+    def rejected(self) -> IntArray:
+        """Pairs that people have rejected."""
+        return self._source.rejected_pairs
+
+    @cached_property
+    def dangling_entities(self) -> BothSides:
+        """Entities that have no counterpart, as people have decided."""
+        return self._source.dangling_entities
+
+    @cached_property
+    def changes(self) -> tuple[GraphChange, GraphChange]:
+        """What both graphs have gained and lost since the method last ran."""
+        return self._source.list_graph_changes()
+
+    @cached_property
+    def decision_changes(self) -> DecisionChange:
+        """Which trusted links and decisions have changed since then."""
+        return self._source.list_decision_changes()
+
+
+def _split_rows(pairs: Sequence[Pair], mask: Sequence[bool]) -> tuple[IntArray, IntArray]:
+    """The pairs of a mask, and the others."""
+    rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    chosen = np.array(mask, dtype=np.bool_)
+    return rows[chosen], rows[~chosen]
+
+
+def _split_sides(rows: IntArray) -> BothSides:
+    """The left and the right entities of pairs in which one of the two is missing."""
+    left, right = (column[column != NO_ENTITY] for column in rows.T)
+    return left, right
 
 
 def _build_candidates(links: Sequence[ScoredPair]) -> CandidatePairs:

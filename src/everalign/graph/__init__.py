@@ -21,6 +21,7 @@ from everalign.graph.triples import (
     AttributeTriples,
     Graph,
     IntArray,
+    LazyGraph,
     mark_known_rows,
     select_new_rows,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "EntitySource",
     "Graph",
     "IntArray",
+    "LazyGraph",
     "LinkSource",
     "NameIndex",
     "TripleSource",

@@ -15,7 +15,7 @@ import numpy as np
 from everalign._progress import Progress, no_progress
 from everalign.errors import InputError, SeedError
 from everalign.graph.names import NameIndex, Vocabulary
-from everalign.graph.triples import NO_TRIPLES, Graph, IntArray, find_last_occurrences
+from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
 from everalign.io import (
     LinkLine,
     Statements,
@@ -273,7 +273,7 @@ def check_sides(
     sources: tuple[TripleSource | None, TripleSource | None],
     deltas: tuple[IntArray, IntArray],
     vocabularies: tuple[Vocabulary, Vocabulary],
-    graphs: tuple[Graph, Graph],
+    entity_counts: tuple[int, int],
 ) -> None:
     """Check that the left and right triples of an update were not swapped.
 
@@ -285,14 +285,14 @@ def check_sides(
         sources: Where the triples of each side come from, for messages.
         deltas: The added triples of each side.
         vocabularies: The names of each side, those of the added triples included.
-        graphs: Each graph before the update.
+        entity_counts: The number of entities of each graph before the update.
 
     Raises:
         InputError: Left and right were swapped.
     """
     for here, (side, opposite) in enumerate([("left", "right"), ("right", "left")]):
         entities = np.unique(deltas[here][:, [0, 2]])
-        entity_count = graphs[here].entity_count
+        entity_count = entity_counts[here]
         # Ids are sorted and new entities have the highest: the lowest says if any is known.
         if len(entities) == 0 or entities[0] < entity_count:
             continue
@@ -302,7 +302,7 @@ def check_sides(
             continue
         names = list(own_names.map_names(entities.tolist()).values())
         other_ids = other_names.find_ids(names)
-        is_swapped = (other_ids >= 0) & (other_ids < graphs[1 - here].entity_count)
+        is_swapped = (other_ids >= 0) & (other_ids < entity_counts[1 - here])
         swapped = int(is_swapped.sum())
         # A majority and not all: a delta also brings entities that neither graph has.
         if 2 * swapped > len(entities):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -112,6 +113,28 @@ class AttributeTriples:
             No rows and no names.
         """
         return AttributeTriples(NO_TRIPLES, (), ())
+
+
+class LazyGraph(Graph):
+    """A graph whose triples are loaded when somebody asks for them.
+
+    Args:
+        load: Returns the triples.
+        entity_count: One more than the highest entity id.
+        relation_count: One more than the highest relation id.
+    """
+
+    def __init__(
+        self, load: Callable[[], IntArray], entity_count: int, relation_count: int
+    ) -> None:
+        # The fields of a frozen class are set in its dictionary.
+        self.__dict__.update(_load=load, entity_count=entity_count, relation_count=relation_count)
+
+    @cached_property
+    def triples(self) -> IntArray:
+        """The triples, loaded once."""
+        rows: IntArray = self.__dict__["_load"]()
+        return rows
 
 
 def select_new_rows(known: IntArray, rows: IntArray) -> IntArray:

@@ -2,9 +2,13 @@
 
 from everalign.methods.base import (
     AlignmentTask,
+    CandidateChanges,
     CandidateEvidence,
+    DecisionChange,
     EvidencePiece,
     ExplainableMethod,
+    GraphChange,
+    IncrementalMethod,
     Method,
     RelationMatch,
     StateArrays,
@@ -22,9 +26,13 @@ from everalign.methods.registry import (
 __all__ = [
     "METHODS",
     "AlignmentTask",
+    "CandidateChanges",
     "CandidateEvidence",
+    "DecisionChange",
     "EvidencePiece",
     "ExplainableMethod",
+    "GraphChange",
+    "IncrementalMethod",
     "Method",
     "MethodEntry",
     "RelationMatch",

@@ -37,6 +37,27 @@ class GraphChange:
 
 
 @dataclass(frozen=True)
+class DecisionChange:
+    """Pairs and entities whose trusted links or decisions may have changed, as they are now.
+
+    Args:
+        trusted: Pairs that are trusted, as rows of (left, right).
+        untrusted: Pairs that are not, and may have been.
+        rejected: Pairs that are rejected.
+        admitted: Pairs that are not, and may have been.
+        dangling: Left and right entities that have no counterpart by decision.
+        undecided: Left and right entities of which that is not so, and may have been.
+    """
+
+    trusted: IntArray
+    untrusted: IntArray
+    rejected: IntArray
+    admitted: IntArray
+    dangling: tuple[IntArray, IntArray]
+    undecided: tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True)
 class AlignmentTask:
     """Everything that a method may look at: ids, no names of entities.
 
@@ -65,6 +86,8 @@ class AlignmentTask:
             have decided; no candidate pair may have them.
         changes: What the left and the right graph have gained and lost since the method last ran;
             None if that is not known.
+        decision_changes: Which trusted links and decisions have changed since then; None if that
+            is not known.
     """
 
     left: Graph
@@ -84,6 +107,7 @@ class AlignmentTask:
     rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
     dangling_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
     changes: tuple[GraphChange, GraphChange] | None = None
+    decision_changes: DecisionChange | None = None
 
     @property
     def excluded_entities(self) -> tuple[IntArray, IntArray]:
@@ -221,6 +245,11 @@ class IncrementalMethod(Protocol):
         """
         ...
 
+    @property
+    def keeps_literals(self) -> bool:
+        """Whether it keeps literals; of those that it does not keep it knows nothing."""
+        ...
+
     def has_facts(self, side: int, rows: IntArray, *, literals: bool) -> NDArray[np.bool_]:
         """Tell which facts a graph has.
 
@@ -234,15 +263,16 @@ class IncrementalMethod(Protocol):
         """
         ...
 
-    def count_facts(self, side: int, entities: IntArray) -> NDArray[np.int64]:
-        """Count the facts of entities.
+    def list_facts(self, side: int, entities: IntArray) -> tuple[IntArray, IntArray]:
+        """List the facts of entities.
 
         Args:
             side: 0 for the left graph, 1 for the right.
             entities: Entities of this graph.
 
         Returns:
-            A number for each; 0 for entities without facts.
+            Rows of (head, relation, tail) that have one of them as head or tail, and rows of
+            (entity, attribute, literal); each once.
         """
         ...
 

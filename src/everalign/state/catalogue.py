@@ -19,7 +19,7 @@ from everalign.state.decision_table import (
     DecisionTable,
     write_decision_changes,
 )
-from everalign.state.deltas import Delta, Json, NameList, Version
+from everalign.state.deltas import Delta, Json, MethodState, NameList, Version
 from everalign.state.digests import compute_names_digest, compute_version_digest
 from everalign.state.inbox import DecisionInbox
 from everalign.state.intervals import IntervalChanges, PairStatus, plan_interval_changes
@@ -41,14 +41,13 @@ from everalign.state.names import (
 _EVENT_KINDS = {kind.value: kind for kind in EventKind}
 
 _VERSION_COLUMNS = (
-    "version.number, made_at, info, version.files, given_links, found_links, rejected_pairs,"
-    " version.inbox_upto, version.digest, version.checksum"
+    "version.number, made_at, info, version.files, method_state, given_links, found_links,"
+    " rejected_pairs, version.inbox_upto, version.digest, version.checksum"
 )
 _EVENT_COLUMNS = (
     "number, version, kind, left_id, right_id, score, reason, competing_left, competing_right,"
     " decision, checksum"
 )
-# The last delta that a version has applied: the names of a pending one are not visible yet.
 
 
 class DeltaRow(NamedTuple):
@@ -109,7 +108,7 @@ class Catalogue:
         rows = self._database.fetch_rows(sql, first, self.last_version)
         checked = check_rows((row[:-1] for row in rows), "version")
         return [
-            Version(row[0], row[1], delta, json.loads(row[2]), *row[4:])
+            Version(row[0], row[1], delta, json.loads(row[2]), MethodState.parse(row[4]), *row[5:])
             for row, (*_, delta) in zip(checked, rows, strict=True)
         ]
 
@@ -125,7 +124,7 @@ class Catalogue:
         sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number = ?"
         rows = self._database.fetch_rows(sql, number) if number <= self.last_version else []
         versions = [
-            Version(row[0], row[1], None, json.loads(row[2]), *row[4:])
+            Version(row[0], row[1], None, json.loads(row[2]), MethodState.parse(row[4]), *row[5:])
             for row in check_rows(rows, "version")
         ]
         return versions[0] if versions else None
@@ -145,22 +144,19 @@ class Catalogue:
         number = self._database.fetch_value(sql, decision)
         return None if number is None or number > self.last_version else int(number)
 
-    def find_version_files(self, version: int) -> tuple[int, dict[str, str]] | None:
-        """Find the arrays that the method had stored at a version.
+    def read_files(self, version: int) -> dict[str, str]:
+        """Read which files a version has.
 
         Args:
-            version: The version.
+            version: A visible version.
 
         Returns:
-            The last version up to this one that has arrays, and their checksums by name.
+            The checksums of its files by name.
         """
-        # Not the empty object of a version without arrays.
-        sql = """
-            SELECT number, files FROM version
-            WHERE number <= ? AND files <> '{}' ORDER BY number DESC LIMIT 1
-        """
-        rows = self._database.fetch_rows(sql, min(version, self.last_version))
-        return (rows[0][0], json.loads(rows[0][1])) if rows else None
+        sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number = ?"
+        (row,) = check_rows(self._database.fetch_rows(sql, version), "version")
+        files: dict[str, str] = json.loads(row[3])
+        return files
 
     def open_names(self, name_list: NameList) -> StoredNames:
         """Open the names of one side and kind.
@@ -300,6 +296,7 @@ class Catalogue:
         self,
         inbox: DecisionInbox,
         files: Mapping[str, str],
+        method_state: MethodState,
         events: Sequence[LedgerEvent],
         info: Mapping[str, Json],
         decisions: DecisionChanges,
@@ -309,7 +306,8 @@ class Catalogue:
 
         Args:
             inbox: The open inbox, for the decisions that the version takes up.
-            files: The checksums of the arrays of the method by name.
+            files: The checksums of the files of the version by name.
+            method_state: The versions that make up what the method remembers.
             events: The events of the version.
             info: Facts about the version, for people.
             decisions: How decisions in force change.
@@ -327,7 +325,8 @@ class Catalogue:
             changes = self._plan_intervals(events, number)
             write_interval_changes(connection, changes, number)
             write_decision_changes(connection, decisions, number)
-            self._insert_version_row(connection, inbox, files, info, changes, upto)
+            contents = json.dumps(info), json.dumps(files), method_state.to_json()
+            self._insert_version_row(connection, inbox, contents, changes, upto)
 
     def compute_digest_of(self, version: int, inbox: DecisionInbox) -> str:
         """Compute the digest of a version from its rows.
@@ -349,8 +348,7 @@ class Catalogue:
         self,
         connection: sqlite3.Connection,
         inbox: DecisionInbox,
-        files: Mapping[str, str],
-        info: Mapping[str, Json],
+        contents: tuple[str, str, str],
         changes: IntervalChanges,
         upto: int,
     ) -> None:
@@ -359,8 +357,7 @@ class Catalogue:
         values = (
             self.last_version + 1,
             datetime.now(UTC).isoformat(timespec="seconds"),
-            json.dumps(info),
-            json.dumps(files),
+            *contents,
             *(
                 count + changes.count_change(status)
                 for count, status in zip(counts, PairStatus, strict=True)
@@ -370,7 +367,7 @@ class Catalogue:
         last = (0, "") if before is None else (before.inbox_upto, before.digest)
         digest = compute_version_digest(self._database, inbox, values, last)
         connection.execute(
-            "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             add_checksum((*values, digest)),
         )
 

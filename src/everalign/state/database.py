@@ -41,7 +41,8 @@ CREATE TABLE version (
     number INTEGER PRIMARY KEY,
     made_at TEXT NOT NULL,     -- ISO 8601, UTC
     info TEXT NOT NULL,        -- JSON
-    files TEXT NOT NULL,       -- JSON: array name -> SHA-256, in versions/<number>
+    files TEXT NOT NULL,       -- JSON: file name -> checksum, in versions/<number>
+    method_state TEXT NOT NULL,       -- JSON: versions that make up what the method remembers
     given_links INTEGER NOT NULL,     -- in force at this version, so that nobody has to count
     found_links INTEGER NOT NULL,
     rejected_pairs INTEGER NOT NULL,
@@ -57,7 +58,7 @@ CREATE TABLE delta (
     digest TEXT NOT NULL,
     source TEXT NOT NULL,
     counts TEXT NOT NULL,      -- JSON
-    files TEXT NOT NULL,       -- JSON: array name -> SHA-256, in deltas/<number>
+    files TEXT NOT NULL,       -- JSON: file name -> checksum, in deltas/<number>
     version INTEGER UNIQUE     -- NULL while the delta is pending
         REFERENCES version(number) DEFERRABLE INITIALLY DEFERRED,
     rescore_all INTEGER NOT NULL,                       -- 1: all entities are scored again

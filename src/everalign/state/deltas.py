@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Literal, TypeAlias, TypeVar, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -22,9 +23,6 @@ NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 NAME_LISTS: tuple[NameList, ...] = tuple(product(get_args(Side), NAME_KINDS))
 # Rows (entity, attribute, literal) of the left and the right entities that are new.
 IRI_NAME_ARRAYS = ("left_iri_names", "right_iri_names")
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,43 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class MethodState:
+    """Which versions make up what the method remembers at a version.
+
+    Attributes:
+        version: The version at which the method last ran; None before the first.
+        base: The version that has stored everything.
+        changes: The later versions that have stored what changed, oldest first, and how often
+            changes were merged to those of each.
+    """
+
+    version: int | None = None
+    base: int | None = None
+    changes: tuple[tuple[int, int], ...] = ()
+
+    def to_json(self) -> str:
+        """Convert to JSON.
+
+        Returns:
+            A text that `parse` reads.
+        """
+        return json.dumps([self.version, self.base, self.changes])
+
+    @staticmethod
+    def parse(text: str) -> MethodState:
+        """Convert from JSON.
+
+        Args:
+            text: What `to_json` has returned.
+
+        Returns:
+            The same.
+        """
+        version, base, changes = json.loads(text)
+        return MethodState(version, base, tuple((number, level) for number, level in changes))
+
+
+@dataclass(frozen=True)
 class Version:
     """One version of the alignment.
 
@@ -69,6 +104,7 @@ class Version:
         made_at: When it was committed, as ISO 8601 in UTC.
         delta: The digest of the delta that it applied, or None.
         info: Facts about it, for people.
+        method_state: Which versions make up what the method remembers.
         given_links: How many links in force people have given.
         found_links: How many links in force the method has found.
         rejected_pairs: How many pairs are rejected.
@@ -80,6 +116,7 @@ class Version:
     made_at: str
     delta: str | None
     info: Mapping[str, Json]
+    method_state: MethodState
     given_links: int
     found_links: int
     rejected_pairs: int
@@ -90,30 +127,6 @@ class Version:
     def counts(self) -> tuple[int, int, int]:
         """The numbers of given links, found links and rejected pairs."""
         return self.given_links, self.found_links, self.rejected_pairs
-
-
-class LazyMapping(Mapping[Key, Value]):
-    """A mapping whose values are read each time they are accessed.
-
-    Args:
-        keys: The keys, in order.
-        read: Reads the value of a key.
-    """
-
-    def __init__(self, keys: Iterable[Key], read: Callable[[Key], Value]) -> None:
-        self._keys = dict.fromkeys(keys)
-        self._read = read
-
-    def __getitem__(self, key: Key) -> Value:
-        if key not in self._keys:
-            raise KeyError(key)
-        return self._read(key)
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
 
 
 def compute_digest(arrays: Mapping[str, Array]) -> str:

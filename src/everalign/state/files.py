@@ -5,32 +5,72 @@ An array file is written once, forced to the disk, and compared with its checksu
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
+import mmap
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeAlias
+from typing import IO, Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from xxhash import xxh3_128_hexdigest
 
 from everalign._platform import lock_file, sync_directory
 from everalign.errors import StateDamagedError, StateError, StateLockedError
 
 Array: TypeAlias = npt.NDArray[Any]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 # The lock file quotes the command line of its holder; a line of a terminal is enough of it.
 MAX_COMMAND_LENGTH = 60
 
+ARRAY_SUFFIX = ".npy"
+BUNDLE_NAME = "arrays.npz"
+# Free space at the end of an array is not written to the disk, if there may be enough of it.
+MIN_HOLE_BYTES = 1 << 16
+ZERO_BLOCK = 1 << 12  # rows that are looked at together
+
 # No path separators, and no leading dot that would hide the file.
 _ARRAY_NAME = re.compile(r"\w[\w.-]*")
+
+
+class LazyMapping(Mapping[Key, Value]):
+    """A mapping whose values are read each time they are accessed.
+
+    Args:
+        keys: The keys, in order.
+        read: Reads the value of a key.
+    """
+
+    def __init__(self, keys: Iterable[Key], read: Callable[[Key], Value]) -> None:
+        self._keys = dict.fromkeys(keys)
+        self._read = read
+
+    def __getitem__(self, key: Key) -> Value:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._read(key)
+
+    def __contains__(self, key: object) -> bool:
+        # By default, a mapping would read the value to find out.
+        return key in self._keys
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
 
 @dataclass(frozen=True)
@@ -166,10 +206,10 @@ def write_arrays(folder: Path, arrays: Mapping[str, Array]) -> dict[str, str]:
 
     Args:
         folder: The folder to create.
-        arrays: The arrays by name.
+        arrays: The arrays by name. Zeros at the end of one take no space.
 
     Returns:
-        The SHA-256 checksum of each file by the name of its array.
+        The checksum of each file by its name.
 
     Raises:
         StateError: The folder exists, or a file cannot be written.
@@ -177,45 +217,133 @@ def write_arrays(folder: Path, arrays: Mapping[str, Array]) -> dict[str, str]:
     """
     # Names are checked before the folder is made, so that an invalid one leaves nothing behind.
     paths = {name: _array_path(folder, name) for name in arrays}
+    with _create_folder(folder):
+        return {
+            paths[name].name: _write_file(paths[name], partial(_write_array, array))
+            for name, array in arrays.items()
+        }
+
+
+def write_bundle(folder: Path, arrays: Mapping[str, Array]) -> dict[str, str]:
+    """Write arrays to one file in a new folder; when this returns, they are on the disk.
+
+    Args:
+        folder: The folder to create.
+        arrays: The arrays by name.
+
+    Returns:
+        The checksum of the file by its name.
+
+    Raises:
+        StateError: The folder exists, or the file cannot be written.
+    """
+    with _create_folder(folder):
+        path = folder / BUNDLE_NAME
+        return {path.name: _write_file(path, partial(_write_bundle, dict(arrays)))}
+
+
+def map_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
+    """Map the arrays of a folder into memory.
+
+    Args:
+        folder: The folder.
+        files: The checksum of each file by its name.
+
+    Returns:
+        Arrays by name, each compared with its checksum when it is first used. Changes of them are
+        not written to the file.
+    """
+    names = {name.removesuffix(ARRAY_SUFFIX): name for name in files}
+    return LazyMapping(names, lambda name: _map_array(folder / names[name], files[names[name]]))
+
+
+def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
+    """Read the arrays of a folder.
+
+    Args:
+        folder: The folder.
+        files: The checksum of each file by its name.
+
+    Returns:
+        Arrays by name. Those of one file are read at once and compared with its checksum; those
+        of files of their own when they are used.
+    """
+    if list(files) == [BUNDLE_NAME]:
+        return _read_bundle(folder / BUNDLE_NAME, files[BUNDLE_NAME])
+    names = {name.removesuffix(ARRAY_SUFFIX): name for name in files}
+    return LazyMapping(names, lambda name: _read_array(folder / names[name], files[names[name]]))
+
+
+def _read_bundle(path: Path, checksum: str) -> dict[str, Array]:
+    content = _read_checked(path, checksum)
+    try:
+        # A pickle could run code when it is loaded.
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        raise StateDamagedError(f"{path} is damaged: {error}") from error
+
+
+def _read_array(path: Path, checksum: str) -> Array:
+    content = _read_checked(path, checksum)
+    try:
+        array: Array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError) as error:
+        raise StateDamagedError(f"{path} is damaged: {error}") from error
+    return array
+
+
+def _map_array(path: Path, checksum: str) -> Array:
+    _check_plain(path)
+    try:
+        # Changes go to pages of this process: compiled code takes one type of array only.
+        mapped = np.lib.format.open_memmap(path, mode="c")
+    except FileNotFoundError:
+        raise StateDamagedError(f"{path} is missing") from None
+    except (ValueError, OSError) as error:
+        # An array without entries cannot be mapped, and a damaged one may have any shape.
+        content = _read_checked(path, checksum)
+        if not content:
+            raise StateDamagedError(f"{path} is damaged: {error}") from error
+        return _read_array(path, checksum)
+    with path.open("rb") as file:
+        if _hash_file(file) != checksum:
+            raise StateDamagedError(f"{path} has changed since it was written")
+    return np.asarray(mapped)
+
+
+def _read_checked(path: Path, checksum: str) -> bytes:
+    _check_plain(path)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise StateDamagedError(f"{path} is missing") from None
+    if xxh3_128_hexdigest(content) != checksum:
+        raise StateDamagedError(f"{path} has changed since it was written")
+    return content
+
+
+def _check_plain(path: Path) -> None:
+    refuse_link(path.parent)
+    refuse_link(path)
+
+
+def _hash_file(file: BinaryIO) -> str:
+    # Mapped and not read: nothing is copied.
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return xxh3_128_hexdigest(content)
+
+
+@contextmanager
+def _create_folder(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir()
-        checksums = {name: _write_array(paths[name], array) for name, array in arrays.items()}
+        yield
         # A file survives a power cut only if the folder that lists it is on the disk as well.
         sync_directory(folder)
         sync_directory(folder.parent)
     except OSError as error:
         raise StateError(f"{folder} cannot be written: {error.strerror}") from error
-    return checksums
-
-
-def read_array(folder: Path, name: str, checksum: str) -> Array:
-    """Read an array and compare its file with the checksum.
-
-    Args:
-        folder: The folder of the array.
-        name: The name of the array.
-        checksum: The SHA-256 checksum of its file.
-
-    Returns:
-        The array.
-
-    Raises:
-        StateDamagedError: The file is missing or has changed.
-        StateError: It is a symbolic link.
-    """
-    path = _array_path(folder, name)
-    refuse_link(folder)
-    refuse_link(path)
-    try:
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != checksum:
-                raise StateDamagedError(f"{path} has changed since it was written")
-            file.seek(0)
-            # A pickle could run code when it is loaded.
-            array: Array = np.lib.format.read_array(file, allow_pickle=False)
-            return array
-    except FileNotFoundError:
-        raise StateDamagedError(f"{path} is missing") from None
 
 
 def remove_folder(folder: Path) -> None:
@@ -285,30 +413,39 @@ def _command_line() -> str:
 def _array_path(folder: Path, name: str) -> Path:
     if not _ARRAY_NAME.fullmatch(name):
         raise ValueError(f"invalid array name: {name!r}")
-    return folder / f"{name}.npy"
+    return folder / f"{name}{ARRAY_SUFFIX}"
 
 
-def _write_array(path: Path, array: Array) -> str:
-    with path.open("xb") as file:
-        hashing_file = _HashingFile(file)
-        np.lib.format.write_array(hashing_file, array, allow_pickle=False)
+def _write_file(path: Path, write: Callable[[BinaryIO], None]) -> str:
+    """Write a file and force it to the disk; returns its checksum."""
+    with path.open("x+b") as file:
+        write(file)
         file.flush()
+        checksum = _hash_file(file)
         # The database must never name a file that a power cut can still undo.
         os.fsync(file.fileno())
-        return hashing_file.checksum
+    return checksum
 
 
-class _HashingFile:
-    """Computes the checksum of what is written to a file, without reading it back."""
+def _write_array(array: Array, file: BinaryIO) -> None:
+    used = _count_used_rows(array)
+    header = np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(array))
+    np.lib.format.write_array_header_1_0(file, header)
+    file.write(np.ascontiguousarray(array[:used] if array.ndim else array).data)
+    # The rest is a hole in the file, which reads as zeros.
+    file.truncate(file.tell() + (array.nbytes - array[:used].nbytes if array.ndim else 0))
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._hash = hashlib.sha256()
 
-    def write(self, block: bytes) -> int:
-        self._hash.update(block)
-        return self._file.write(block)
+def _write_bundle(arrays: dict[str, Any], file: BinaryIO) -> None:
+    np.savez(file, allow_pickle=False, **arrays)
 
-    @property
-    def checksum(self) -> str:
-        return self._hash.hexdigest()
+
+def _count_used_rows(array: Array) -> int:
+    """The number of rows up to the last one that is not zero; of short arrays all."""
+    if array.ndim == 0 or array.nbytes < MIN_HOLE_BYTES:
+        return len(array) if array.ndim else 0
+    used = len(array)
+    # From the end in blocks: the first one with anything else than zeros ends the search.
+    while used and not array[max(0, used - ZERO_BLOCK) : used].any():
+        used = max(0, used - ZERO_BLOCK)
+    return used

@@ -154,18 +154,6 @@ def list_deltas_in_effect(
     return in_effect[::-1]
 
 
-def find_method_version(in_effect: Sequence[DeltaInEffect]) -> int | None:
-    """Find the version at which the method last ran.
-
-    Args:
-        in_effect: The deltas in effect, oldest first.
-
-    Returns:
-        The version, or None if the method has not run yet.
-    """
-    return next((version for version, delta in reversed(in_effect) if delta.runs_method), None)
-
-
 def count_changes(before: IntArray, after: IntArray) -> tuple[int, int]:
     """Count the rows that were added and removed.
 

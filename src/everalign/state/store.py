@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from everalign.state.deltas import (
     NAME_LISTS,
     Delta,
     Json,
-    LazyMapping,
+    MethodState,
     NameKind,
     Side,
     Version,
@@ -28,11 +28,14 @@ from everalign.state.deltas import (
 )
 from everalign.state.files import (
     Array,
+    LazyMapping,
     StateLayout,
     hold_lock,
-    read_array,
+    map_arrays,
+    read_arrays,
     remove_folder,
     write_arrays,
+    write_bundle,
 )
 from everalign.state.folding import DecisionPlan, DecisionPlanner
 from everalign.state.inbox import DecisionInbox, create_inbox, open_inbox
@@ -43,16 +46,14 @@ from everalign.state.links import (
     LinkSet,
     Pair,
     ScoredPair,
-    pairs_from_array,
-    pairs_to_array,
 )
+from everalign.state.method_output import MethodOutput, read_proposals
 from everalign.state.names import StoredNames
 
 logger = logging.getLogger(__name__)
 
-# The array of a version's proposals, beside the arrays of its method. A method can hardly want
-# this name for an array of its own; if it does, it is refused.
-PROPOSALS_ARRAY = "everalign-proposals"
+# So many changes of a method are merged to one.
+MERGED_CHANGES = 8
 
 
 class StateStore:
@@ -300,21 +301,17 @@ class StateStore:
 
     def commit_version(
         self,
-        arrays: Mapping[str, Array],
+        method: MethodOutput,
         events: Iterable[LedgerEvent],
         info: Mapping[str, Json],
-        proposed: Sequence[ScoredPair] | None = None,
         decisions: DecisionChanges | None = None,
     ) -> int:
         """Add the next version, which applies the pending delta if there is one.
 
-        A version that has neither arrays nor proposals keeps those of the one before it.
-
         Args:
-            arrays: What the method stores, by name.
+            method: What the method stores.
             events: The link events of the version.
             info: Facts about the version, for people.
-            proposed: Pairs that are worth a look and not a link, if the method ran.
             decisions: How the decisions in force change; not at all if None.
 
         Returns:
@@ -329,13 +326,35 @@ class StateStore:
         if any(event.version != number for event in events):
             raise ValueError(f"every event must have version {number}")
         self._remove_leftovers()
-        stored = _with_proposals(arrays, proposed)
-        files = write_arrays(self._layout.version_folder(number), stored) if stored else {}
+        files, method_state = self._write_method(method, number)
         self._catalogue.insert_version(
-            self.inbox, files, events, info, decisions or DecisionChanges()
+            self.inbox, files, method_state, events, info, decisions or DecisionChanges()
         )
         logger.info("version %d committed, %d link events", number, len(events))
         return number
+
+    def _write_method(
+        self, method: MethodOutput, number: int
+    ) -> tuple[dict[str, str], MethodState]:
+        folder = self._layout.version_folder(number)
+        if method.arrays is not None:
+            return write_arrays(folder, method.arrays), MethodState(number, number)
+        before = self.find_method_state(method.same_as)
+        if method.changes is None:
+            return {}, before
+        changes, merged = dict(method.changes), list(before.changes)
+        level = 0
+        # Eight of one level become one of the next: what has to be read grows with the logarithm
+        # of the number of updates.
+        while len(merged) >= MERGED_CHANGES - 1 and all(
+            entry[1] == level for entry in merged[1 - MERGED_CHANGES :]
+        ):
+            parts = [self._read_changes(entry[0]) for entry in merged[1 - MERGED_CHANGES :]]
+            changes = dict(method.merge([*parts, changes]))
+            merged, level = merged[: 1 - MERGED_CHANGES], level + 1
+        return write_bundle(folder, changes), MethodState(
+            number, before.base, (*merged, (number, level))
+        )
 
     def commit_decisions(self, plan: DecisionPlan, info: Mapping[str, Json]) -> int:
         """Add a version that only takes up decisions. No delta may be pending.
@@ -363,26 +382,56 @@ class StateStore:
             inbox_upto=plan.changes.inbox_upto or 0,
         )
         self._catalogue.insert_version(
-            self.inbox, {}, list(plan.events), info, plan.changes, delta
+            self.inbox,
+            {},
+            self.find_method_state(),
+            list(plan.events),
+            info,
+            plan.changes,
+            delta,
         )
         logger.info("version %d committed, %d link events", number, len(plan.events))
         return number
 
-    def load_arrays(self, version: int) -> dict[str, Array]:
+    def find_method_state(self, version: int | None = None) -> MethodState:
+        """Find which versions make up what the method remembers.
+
+        Args:
+            version: The version; the last one by default.
+
+        Returns:
+            The versions; none before the first version.
+        """
+        number = self._catalogue.last_version if version is None else version
+        found = self._catalogue.read_version(number)
+        return MethodState() if found is None else found.method_state
+
+    def load_method(
+        self, version: int | None = None
+    ) -> tuple[Mapping[str, Array], list[Mapping[str, Array]]]:
         """Load what the method had stored at a version.
 
         Args:
-            version: The version.
+            version: The version; the last one by default.
 
         Returns:
-            The arrays by name.
+            All arrays of the last version that has stored everything, mapped into memory, and
+            the changes of later versions, oldest first.
 
         Raises:
-            StateError: There is no such version.
+            StateError: The method has stored nothing yet.
             StateDamagedError: A file is missing or has changed.
         """
-        arrays = self._version_arrays(version)
-        return {name: arrays[name] for name in arrays if name != PROPOSALS_ARRAY}
+        state = self.find_method_state(version)
+        if state.base is None:
+            raise StateError(f"{self._layout.root} has nothing that a method has stored")
+        files = self._catalogue.read_files(state.base)
+        arrays = map_arrays(self._layout.version_folder(state.base), files)
+        return arrays, [self._read_changes(number) for number, _ in state.changes]
+
+    def _read_changes(self, version: int) -> Mapping[str, Array]:
+        folder = self._layout.version_folder(version)
+        return read_arrays(folder, self._catalogue.read_files(version))
 
     def read_proposals(self, version: int) -> list[ScoredPair]:
         """Read the pairs that were proposed at a version.
@@ -397,8 +446,11 @@ class StateStore:
             StateError: There is no such version.
             StateDamagedError: A file is missing or has changed.
         """
-        arrays = self._version_arrays(version)
-        return pairs_from_array(arrays[PROPOSALS_ARRAY]) if PROPOSALS_ARRAY in arrays else []
+        self._check_exists(version)
+        if self.find_method_state(version).base is None:
+            return []
+        arrays, changes = self.load_method(version)
+        return read_proposals(arrays, changes)
 
     def read_events(
         self, left: int | None = None, right: int | None = None, since: int = 0
@@ -681,16 +733,11 @@ class StateStore:
         self._check_exists(version)
         return self._catalogue.compute_digest_of(version, self.inbox)
 
-    def _version_arrays(self, version: int) -> Mapping[str, Array]:
-        self._check_exists(version)
-        number, files = self._catalogue.find_version_files(version) or (version, {})
-        return _stored_arrays(self._layout.version_folder(number), files)
-
     def _load_delta(self, row: DeltaRow) -> Delta:
         return Delta(
             row.digest,
             row.source,
-            _stored_arrays(self._layout.delta_folder(row.number), row.files),
+            read_arrays(self._layout.delta_folder(row.number), row.files),
             LazyMapping(NAME_LISTS, partial(self._catalogue.read_delta_names, delta=row.number)),
             row.counts,
             row.rescore_all,
@@ -723,16 +770,3 @@ def _check_unused(layout: StateLayout) -> None:
         raise StateError(f"{layout.root} is already an EverAlign state directory")
     if other_files := layout.find_other_files():
         raise StateError(f"{layout.root} is not empty: it contains {other_files[0].name}")
-
-
-def _with_proposals(
-    arrays: Mapping[str, Array], proposed: Sequence[ScoredPair] | None
-) -> dict[str, Array]:
-    if PROPOSALS_ARRAY in arrays:
-        raise ValueError(f"invalid array name: {PROPOSALS_ARRAY!r} is reserved")
-    # An empty list is stored as well: it replaces the proposals of the version before.
-    return {**arrays, **({} if proposed is None else {PROPOSALS_ARRAY: pairs_to_array(proposed)})}
-
-
-def _stored_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
-    return LazyMapping(files, lambda name: read_array(folder, name, files[name]))

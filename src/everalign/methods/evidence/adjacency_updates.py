@@ -144,20 +144,43 @@ class GrowingAdjacency:
             and 2 * int(attributes.max(initial=0)) < len(self.nodes["relation_idf"])
         )
 
-    def list_facts(self) -> IntArray:
-        """List all facts.
+    def unnumber_literals(self, rows: IntArray) -> IntArray:
+        """Turn edges to literals back into attribute triples.
+
+        Args:
+            rows: Rows of (node, relation, node).
 
         Returns:
-            Rows of (node, relation, node).
+            Rows of (entity, attribute, literal).
+        """
+        return rows - self.number_literals(np.zeros((1, 3), dtype=np.int32))
+
+    def list_facts(self, entities: NDArray[np.integer]) -> IntArray:
+        """List the facts of entities.
+
+        Args:
+            entities: Entities, distinct.
+
+        Returns:
+            Rows of (node, relation, node) that have one of them as head or tail, each once.
         """
         view = self.view
-        rows = list_block_rows(view.start, view.stop, np.arange(len(view.start)))
-        node = repeat_keys(view.start, view.stop, np.arange(len(view.start)))
-        forwards = view.relation[rows] & 1 == 0
-        rows, node = rows[forwards], node[forwards]
-        return np.stack([node, view.relation[rows] >> 1, view.neighbour[rows]], axis=1).astype(
-            np.int32
-        )
+        rows = list_block_rows(view.start, view.stop, entities)
+        node = repeat_keys(view.start, view.stop, entities)
+        relation, neighbour = view.relation[rows].astype(np.int64), view.neighbour[rows]
+        is_inverse = relation & 1 == 1
+        facts = np.stack(
+            [
+                np.where(is_inverse, neighbour, node),
+                relation >> 1,
+                np.where(is_inverse, node, neighbour),
+            ],
+            axis=1,
+        ).astype(np.int32)
+        # A fact between two of them is met from both.
+        twice = is_inverse & np.isin(neighbour, entities)
+        distinct: IntArray = facts[~twice]
+        return distinct
 
     def has_edges(self, rows: IntArray) -> NDArray[np.bool_]:
         """Tell which triples are in the graph.

@@ -48,6 +48,7 @@ from everalign.methods.evidence.updates import (
     AlignmentChange,
     LinkChanges,
     apply_change,
+    change_lists,
     compare_facts,
     conclude_training,
     conclude_update,
@@ -246,6 +247,11 @@ class Evidence:
         blocks = self._state.blocks
         return list_relation_matches(blocks.inclusions.left, blocks.graphs.attribute_offsets)
 
+    @property
+    def keeps_literals(self) -> bool:
+        """Whether it keeps literals; it does where both graphs have any."""
+        return self._state.blocks.literals is not None
+
     def has_facts(self, side: int, rows: IntArray, *, literals: bool) -> NDArray[np.bool_]:
         """Tell which facts a graph has.
 
@@ -260,20 +266,21 @@ class Evidence:
         graph = self._state.blocks.adjacency[side]
         return graph.has_edges(graph.number_literals(rows) if literals else rows)
 
-    def count_facts(self, side: int, entities: IntArray) -> NDArray[np.int64]:
-        """Count the facts of entities.
+    def list_facts(self, side: int, entities: IntArray) -> tuple[IntArray, IntArray]:
+        """List the facts of entities.
 
         Args:
             side: 0 for the left graph, 1 for the right.
             entities: Entities of this graph.
 
         Returns:
-            The number of triples of each, literals counted twice; 0 for unknown entities.
+            Rows of (head, relation, tail) that have one of them as head or tail, and rows of
+            (entity, attribute, literal); each once.
         """
-        view = self._state.blocks.adjacency[side].view
-        known = entities < view.entity_count
-        counts = count_facts(view, np.where(known, entities, 0))
-        return np.where(known, counts, 0)
+        graph = self._state.blocks.adjacency[side]
+        rows = graph.list_facts(entities[entities < graph.entity_count])
+        is_literal = rows[:, 2] >= graph.literal_offset
+        return rows[~is_literal], graph.unnumber_literals(rows[is_literal])
 
     def merge_changes(self, changes: Sequence[StateArrays]) -> StateArrays:
         """Merge the changes of consecutive updates.
@@ -309,9 +316,7 @@ class Evidence:
             literals.append(NewLiterals(np.array(list(texts), np.int32), list(texts.values())))
         return AlignmentChange(
             (facts[LEFT], facts[RIGHT]),
-            np.concatenate([task.seeds, task.validation]),
-            task.rejected,
-            task.dangling_entities,
+            *change_lists(self._state.blocks, task),
             (literals[LEFT], literals[RIGHT]),
         )
 

@@ -19,7 +19,7 @@ from everalign.graph import AttributeTriples, Graph, IntArray, select_new_rows
 from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
 from everalign.literals import LiteralMatches
 from everalign.literals.index import NewLiterals
-from everalign.methods.base import GraphChange
+from everalign.methods.base import AlignmentTask, GraphChange
 from everalign.methods.evidence.adjacency import FloatArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.assignment import refresh_selection
@@ -292,9 +292,9 @@ def compare_facts(
     Returns:
         The difference.
     """
-    before = adjacency.list_facts()
+    before = adjacency.list_facts(np.arange(adjacency.entity_count))
     is_literal = before[:, 2] >= adjacency.literal_offset
-    literals_before = before[is_literal] - adjacency.number_literals(np.zeros((1, 3), np.int32))
+    literals_before = adjacency.unnumber_literals(before[is_literal])
     added_literals = select_new_rows(literals_before, attributes.triples)
     return GraphChange(
         select_new_rows(before[~is_literal], graph.triples),
@@ -303,6 +303,42 @@ def compare_facts(
         select_new_rows(attributes.triples, literals_before),
         {literal: attributes.literals[literal] for literal in added_literals[:, 2].tolist()},
     )
+
+
+def change_lists(
+    state: IncrementalState, task: AlignmentTask
+) -> tuple[IntArray, IntArray, tuple[IntArray, IntArray]]:
+    """Bring the lists of trusted links and decisions up to date.
+
+    Args:
+        state: The alignment, with the lists as they were.
+        task: Says what has changed, or has all of them.
+
+    Returns:
+        All trusted links, all rejected pairs, and all left and right entities that have no
+        counterpart by decision.
+    """
+    change = task.decision_changes
+    if change is None:
+        anchors = np.concatenate([task.seeds, task.validation])
+        return anchors, task.rejected, task.dangling_entities
+    left, right = (
+        np.union1d(
+            np.setdiff1d(state.excluded[side], change.undecided[side]), change.dangling[side]
+        )
+        for side in (LEFT, RIGHT)
+    )
+    return (
+        _replace_pairs(state.anchors, change.untrusted, change.trusted),
+        _replace_pairs(state.rejected, change.admitted, change.rejected),
+        (left.astype(np.int32), right.astype(np.int32)),
+    )
+
+
+def _replace_pairs(pairs: IntArray, removed: IntArray, added: IntArray) -> IntArray:
+    gone = np.concatenate([_number_pairs(removed), _number_pairs(added)])
+    # Those that are added and known are moved to the end, which makes no difference.
+    return np.concatenate([pairs[~np.isin(_number_pairs(pairs), gone)], added]).astype(np.int32)
 
 
 class RowChanges(NamedTuple):
