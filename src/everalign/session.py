@@ -441,7 +441,7 @@ class MethodFacts:
 
     def _keeps_literals(self, side: int) -> bool:
         # Where there are none, nobody has to look.
-        return self.method.keeps_literals or not self.session.count_names(SIDES[side], "literal")
+        return self.method.keeps_literals() or not self.session.count_names(SIDES[side], "literal")
 
     def _is_iri_name(self, side: int, literals: IntArray) -> NDArray[np.bool_]:
         # No fact of the graph: it is there as long as the entity is.

@@ -245,9 +245,12 @@ class IncrementalMethod(Protocol):
         """
         ...
 
-    @property
     def keeps_literals(self) -> bool:
-        """Whether it keeps literals; of those that it does not keep it knows nothing."""
+        """Tell whether it keeps literals.
+
+        Returns:
+            False if it knows nothing of the literals of the graphs.
+        """
         ...
 
     def has_facts(self, side: int, rows: IntArray, *, literals: bool) -> NDArray[np.bool_]:

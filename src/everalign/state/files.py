@@ -428,12 +428,13 @@ def _write_file(path: Path, write: Callable[[BinaryIO], None]) -> str:
 
 
 def _write_array(array: Array, file: BinaryIO) -> None:
-    used = _count_used_rows(array)
-    header = np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(array))
-    np.lib.format.write_array_header_1_0(file, header)
-    file.write(np.ascontiguousarray(array[:used] if array.ndim else array).data)
+    # Not `ascontiguousarray`, which makes a row of a single number.
+    content = np.asarray(array, order="C")
+    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(content))
+    used = content[: _count_used_rows(content)] if content.ndim else content
+    file.write(used.tobytes() if used.ndim == 0 or not used.size else used.data)
     # The rest is a hole in the file, which reads as zeros.
-    file.truncate(file.tell() + (array.nbytes - array[:used].nbytes if array.ndim else 0))
+    file.truncate(file.tell() + content.nbytes - used.nbytes)
 
 
 def _write_bundle(arrays: dict[str, Any], file: BinaryIO) -> None:
@@ -442,9 +443,9 @@ def _write_bundle(arrays: dict[str, Any], file: BinaryIO) -> None:
 
 def _count_used_rows(array: Array) -> int:
     """The number of rows up to the last one that is not zero; of short arrays all."""
-    if array.ndim == 0 or array.nbytes < MIN_HOLE_BYTES:
-        return len(array) if array.ndim else 0
     used = len(array)
+    if array.nbytes < MIN_HOLE_BYTES:
+        return used
     # From the end in blocks: the first one with anything else than zeros ends the search.
     while used and not array[max(0, used - ZERO_BLOCK) : used].any():
         used = max(0, used - ZERO_BLOCK)

@@ -247,9 +247,12 @@ class Evidence:
         blocks = self._state.blocks
         return list_relation_matches(blocks.inclusions.left, blocks.graphs.attribute_offsets)
 
-    @property
     def keeps_literals(self) -> bool:
-        """Whether it keeps literals; it does where both graphs have any."""
+        """Tell whether it keeps literals.
+
+        Returns:
+            Whether both graphs had any at the last training.
+        """
         return self._state.blocks.literals is not None
 
     def has_facts(self, side: int, rows: IntArray, *, literals: bool) -> NDArray[np.bool_]:
