@@ -43,7 +43,7 @@ from everalign.methods.evidence.relations import (
     align_relations,
     find_inclusion,
 )
-from everalign.methods.evidence.support import compute_evidence_weight
+from everalign.methods.evidence.weights import compute_evidence_weight
 
 Pairs = tuple[IntArray, IntArray]
 
