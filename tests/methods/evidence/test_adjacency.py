@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tests.methods.evidence.naive import TRIPLES, NaiveGraph, Triples
 
 from everalign.graph import Graph
-from everalign.methods.evidence.adjacency import Adjacency, build_adjacency, has_edge
+from everalign.methods.evidence.adjacency import Adjacency, build_adjacency, find_first
 from everalign.methods.evidence.config import EvidenceParameters
 
 SETTINGS = EvidenceParameters(
@@ -72,17 +74,9 @@ def test_adjacency_of_any_graph(triples: Triples) -> None:
     assert adjacency.sorted_inverse_functionality.tolist() == pytest.approx(expected)
 
 
-@pytest.mark.slow
-@given(TRIPLES)
-def test_has_edge_finds_exactly_the_edges(triples: Triples) -> None:
-    graph = Graph.from_triples(triples)
-    adjacency, expected = build_adjacency(graph, SETTINGS), set(NaiveGraph(graph, SETTINGS).edges)
-    everyone = range(graph.entity_count)
-    found = {
-        (x, d, y)
-        for x in everyone
-        for d in range(2 * graph.relation_count)
-        for y in everyone
-        if has_edge(adjacency, x, d, y)
-    }
-    assert found == expected
+@given(st.lists(st.integers(0, 9)), st.integers(0, 9))
+def test_find_first_is_the_place_of_a_value(values: list[int], value: int) -> None:
+    # Values before and after the range must not matter.
+    padded = np.array([9, *sorted(values), 0], dtype=np.int32)
+    expected = 1 + sum(other < value for other in values)
+    assert find_first(padded, 1, 1 + len(values), value) == expected

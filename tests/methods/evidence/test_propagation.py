@@ -11,8 +11,9 @@ from tests.methods.evidence.naive import Case, Pairs, cases, list_pieces
 
 from everalign.graph import Graph
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.support import compute_evidence_weight, search_candidates
 from everalign.methods.evidence.relations import align_relations, find_inclusion, index_matches
+from everalign.methods.evidence.support import search_candidates
+from everalign.methods.evidence.weights import compute_evidence_weight
 
 # A limit that small graphs reach, and a prior that keeps inclusion low whatever the matches.
 SETTINGS = EvidenceParameters(

@@ -119,7 +119,7 @@ def list_comparable_edges(
 @jit_cached()
 def _find_best_match(
     start: OffsetArray, stop: OffsetArray, probability: FloatArray, node: int
-) -> float:
+) -> np.float32:
     best = np.float32(0)
     for m in range(start[node], stop[node]):
         best = max(best, probability[m])

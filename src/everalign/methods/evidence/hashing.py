@@ -61,7 +61,7 @@ def find_slot(keys: Keys, key: int) -> int:
         The slot that holds the key; if it is not in the map, the EMPTY slot to put it into.
     """
     mask = keys.size - 1
-    slot = ((np.int64(key) * _MULTIPLIER) >> _HASH_SHIFT) & mask
+    slot = ((key * _MULTIPLIER) >> _HASH_SHIFT) & mask
     while keys[slot] != key and keys[slot] != EMPTY:
         slot = (slot + 1) & mask
     return slot

@@ -15,7 +15,6 @@ from everalign.methods.base import EvidencePiece
 from everalign.methods.evidence.adjacency import (
     Adjacency,
     FloatArray,
-    OffsetArray,
     find_first,
 )
 from everalign.methods.evidence.comparable import ComparableEdges, list_comparable_edges
@@ -26,23 +25,26 @@ from everalign.methods.evidence.hashing import (
     find_slot,
     number_distinct,
 )
+from everalign.methods.evidence.inclusions import (
+    PairInclusions,
+    count_values,
+    find_pair_inclusions,
+    find_run,
+)
 from everalign.methods.evidence.propagation import GraphPair
 from everalign.methods.evidence.relations import (
-    UNSEEN,
     Inclusion,
     Matches,
     MatchIndex,
     RelationInclusions,
     find_inclusion,
-    sort_by_relation,
-    spread_entries,
 )
 from everalign.methods.evidence.shared_facts import (
     FactLimits,
     count_having_all,
     insert_fact,
 )
-from everalign.methods.evidence.support import compute_evidence_weight
+from everalign.methods.evidence.weights import compute_evidence_weight
 
 # Pairs of one parallel task; comparing literals is cheaper than comparing neighbours.
 NEIGHBOUR_CHUNK_SIZE = 4096
@@ -118,25 +120,6 @@ def compare_neighbourhoods(
     return from_left, from_right
 
 
-class _Inclusions(NamedTuple):
-    """Inclusions between the relations of x and x' in each row.
-
-    Attributes:
-        best_forward: For each group of x in each row, how far a relation of x' includes it.
-        best_backward: The same for each group of x'.
-        entry: For each group of x' in each row, where its inclusions start in the next two. They
-            follow each other in the order of the groups of x.
-        forward: P(d ⊆ d') of two relations.
-        backward: P(d' ⊆ d).
-    """
-
-    best_forward: FloatArray
-    best_backward: FloatArray
-    entry: OffsetArray
-    forward: FloatArray
-    backward: FloatArray
-
-
 @jit_cached()
 def _compare_pairs(
     graphs: tuple[Adjacency, Adjacency],
@@ -155,7 +138,7 @@ def _compare_pairs(
     more than the comparison.
     """
     left, right = edges
-    found = _find_inclusions(left, right, inclusion, left_ids, right_ids)
+    found = find_pair_inclusions(left, right, inclusion, left_ids, right_ids)
     left_shared, right_shared = _sum_support(
         left, right, matches, found, left_ids, right_ids, from_left, from_right
     )
@@ -163,115 +146,6 @@ def _compare_pairs(
     _compare_facts(
         graphs[1], right, right_ids, right_shared, found.best_backward, limits, from_right
     )
-
-
-@jit_cached()
-def _count_values(start: OffsetArray, ids: IntArray) -> int:
-    count = 0
-    for n in ids:
-        count += start[n + 1] - start[n]
-    return count
-
-
-@jit_cached()
-def _find_run(ids: IntArray, first: int) -> int:
-    """Find the end of the rows that have the same id as the first one."""
-    end = first + 1
-    while end < ids.size and ids[end] == ids[first]:
-        end += 1
-    return end
-
-
-@jit_cached()
-def _find_inclusions(
-    left: ComparableEdges,
-    right: ComparableEdges,
-    inclusion: Inclusion,
-    left_ids: IntArray,
-    right_ids: IntArray,
-) -> _Inclusions:
-    left_start, right_start = left.group_start, right.group_start
-    entry, lookups, count = _list_lookups(left, right, left_ids, right_ids)
-    forward, backward = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.float32)
-    _look_up_inclusions(inclusion, left.group_relation, lookups, forward, backward)
-    best_forward = np.zeros(_count_values(left_start, left_ids), dtype=np.float32)
-    best_backward = np.zeros(entry.size, dtype=np.float32)
-    place, place2 = 0, 0
-    for row in range(left_ids.size):
-        x, x2 = left_ids[row], right_ids[row]
-        group_count = left_start[x + 1] - left_start[x]
-        for _ in range(right_start[x2], right_start[x2 + 1]):
-            first = entry[place2]
-            for k in range(group_count):
-                best_forward[place + k] = max(best_forward[place + k], forward[first + k])
-                best_backward[place2] = max(best_backward[place2], backward[first + k])
-            place2 += 1
-        place += group_count
-    return _Inclusions(best_forward, best_backward, entry, forward, backward)
-
-
-@jit_cached()
-def _list_lookups(
-    left: ComparableEdges, right: ComparableEdges, left_ids: IntArray, right_ids: IntArray
-) -> tuple[OffsetArray, OffsetArray, int]:
-    """List what to look up: the candidates of x have relations in common, each counts once.
-
-    Returns the `entry` of _Inclusions; rows of (first group of x, end of its groups, relation of
-    x', first entry); and the number of entries.
-    """
-    left_start, right_start = left.group_start, right.group_start
-    right_relation = right.group_relation
-    entry = np.empty(_count_values(right_start, right_ids), dtype=np.int64)
-    lookups = np.empty((entry.size, 4), dtype=np.int64)
-    lookup_count, count, place2, first = 0, 0, 0, 0
-    while first < left_ids.size:
-        x, end = left_ids[first], _find_run(left_ids, first)
-        keys = create_keys(_count_values(right_start, right_ids[first:end]))
-        entry_of_slot = np.empty(keys.size, dtype=np.int64)
-        for row in range(first, end):
-            x2 = right_ids[row]
-            for group2 in range(right_start[x2], right_start[x2 + 1]):
-                d2 = right_relation[group2]
-                slot = find_slot(keys, d2)
-                if keys[slot] == EMPTY:
-                    keys[slot], entry_of_slot[slot] = d2, count
-                    lookups[lookup_count, 0] = left_start[x]
-                    lookups[lookup_count, 1] = left_start[x + 1]
-                    lookups[lookup_count, 2], lookups[lookup_count, 3] = d2, count
-                    lookup_count += 1
-                    count += left_start[x + 1] - left_start[x]
-                entry[place2] = entry_of_slot[slot]
-                place2 += 1
-        first = end
-    return entry, lookups[:lookup_count], count
-
-
-@jit_cached()
-def _look_up_inclusions(
-    inclusion: Inclusion,
-    group_relation: IntArray,
-    lookups: OffsetArray,
-    forward: FloatArray,
-    backward: FloatArray,
-) -> None:
-    """Look up P(d ⊆ d') and P(d' ⊆ d); `inclusion` is that of right in left relations."""
-    start, other = inclusion.start, inclusion.other
-    # Seen from the right, forward and backward change places.
-    seen_forward, unseen_forward = inclusion.backward, inclusion.unseen_backward
-    seen_backward, unseen_backward = inclusion.forward, inclusion.unseen_forward
-    entries = np.full(unseen_forward.size, UNSEEN, dtype=np.int32)
-    last = UNSEEN
-    for n in sort_by_relation(lookups[:, 2], unseen_backward.size):
-        d2, place = lookups[n, 2], lookups[n, 3]
-        if d2 != last:
-            spread_entries(start, other, last, d2, entries)
-            last = d2
-        for group in range(lookups[n, 0], lookups[n, 1]):
-            d = group_relation[group]
-            seen = entries[d] != UNSEEN
-            forward[place] = seen_forward[entries[d]] if seen else unseen_forward[d]
-            backward[place] = seen_backward[entries[d]] if seen else unseen_backward[d2]
-            place += 1
 
 
 class _Counterparts(NamedTuple):
@@ -316,7 +190,7 @@ def _sum_support(
     left: ComparableEdges,
     right: ComparableEdges,
     matches: Matches,
-    found: _Inclusions,
+    found: PairInclusions,
     left_ids: IntArray,
     right_ids: IntArray,
     from_left: FloatArray,
@@ -331,12 +205,12 @@ def _sum_support(
     left_group, right_group, group_start = left.group, right.group, right.group_start
     left_inverse, right_inverse = left.inverse_functionality, right.inverse_functionality
     first_inclusion, forward, backward = found.entry, found.forward, found.backward
-    left_shared = np.zeros(_count_values(left_start, left_ids), dtype=np.float32)
-    right_shared = np.zeros(_count_values(right_start, right_ids), dtype=np.float32)
+    left_shared = np.zeros(count_values(left_start, left_ids), dtype=np.float32)
+    right_shared = np.zeros(count_values(right_start, right_ids), dtype=np.float32)
     piece_entry, piece_edge = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     place, place2, group_place, first = 0, 0, 0, 0
     while first < left_ids.size:
-        x, end = left_ids[first], _find_run(left_ids, first)
+        x, end = left_ids[first], find_run(left_ids, first)
         keys, last_entry, previous_entry, entry_edge, probability = _index_counterparts(
             left, matches, x
         )

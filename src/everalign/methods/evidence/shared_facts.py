@@ -86,7 +86,7 @@ def count_having_all(
     Returns:
         The number of entities.
     """
-    fewest = sharing_end[facts[0]] - sharing_first[facts[0]]
+    fewest = int(sharing_end[facts[0]] - sharing_first[facts[0]])
     if count == 1 or fewest > max_degree:
         return fewest
     rarest = 0

@@ -1,19 +1,11 @@
-"""Support from matched neighbours, and the search for the best supported candidates.
+"""The search for candidates: the counterparts of an entity with most support.
 
-Given a match (y, y') with probability p, the edges (x, d, y) and (x', d', y') add to the support
-of the pair (x, x')
-
-    − log[(1 − p · P(d' ⊆ d) · inverse_functionality(x, d, y))
-          · (1 − p · P(d ⊆ d') · inverse_functionality(x', d', y'))]
-
-The inverse functionality of (x, d, y) is the same for all x that have this fact. So is the weight
-for all pairs of an x with the fact (d, y) and an x' with the fact (d', y'): the search weighs each
-pair of facts once, and then adds up for each x what its facts meet.
+The support of a pair is the sum of the weights of its evidence: for each x, what its facts meet is
+added up (meetings.py). The support is the same from both sides, so that one pass can serve both.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,107 +16,12 @@ from everalign._parallel import map_chunks, thread_count
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.hashing import EMPTY, Keys, count_slots, create_keys, find_slot
-from everalign.methods.evidence.relations import (
-    UNSEEN,
-    Inclusion,
-    Matches,
-    sort_by_relation,
-    spread_entries,
-)
+from everalign.methods.evidence.meetings import Meetings, find_meetings, list_facts
+from everalign.methods.evidence.relations import Inclusion, Matches
 
-FACT_CHUNK_SIZE = 4096  # facts of one parallel task
-ENTITY_CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
+CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
 
 Support = tuple[IntArray, IntArray, FloatArray]  # entity, counterpart, support
-
-
-@jit_cached()
-def compute_evidence_weight(
-    probability: float,
-    forward: float,
-    backward: float,
-    inverse_functionality: float,
-    inverse_functionality2: float,
-) -> float:
-    """Compute what one pair of matched neighbours adds to the support of a pair (x, x').
-
-    Args:
-        probability: Match probability of the neighbours.
-        forward: P(d ⊆ d') of the relations that lead to them.
-        backward: P(d' ⊆ d).
-        inverse_functionality: Of the edge of x.
-        inverse_functionality2: Of the edge of x'.
-
-    Returns:
-        The weight, from 0 on.
-    """
-    return -math.log(
-        compute_doubt(
-            probability, forward, backward, inverse_functionality, inverse_functionality2
-        )
-    )
-
-
-@jit_cached()
-def compute_doubt(
-    probability: float,
-    forward: float,
-    backward: float,
-    inverse_functionality: float,
-    inverse_functionality2: float,
-) -> float:
-    """Compute the probability that a pair of matched neighbours says nothing of a pair (x, x').
-
-    Args:
-        probability: Match probability of the neighbours.
-        forward: P(d ⊆ d') of the relations that lead to them.
-        backward: P(d' ⊆ d).
-        inverse_functionality: Of the edge of x.
-        inverse_functionality2: Of the edge of x'.
-
-    Returns:
-        The probability, of which the evidence weight is the negative logarithm.
-    """
-    return (1 - probability * backward * inverse_functionality) * (
-        1 - probability * forward * inverse_functionality2
-    )
-
-
-class _Facts(NamedTuple):
-    """The facts (d, y) of some entities whose neighbour is matched, each fact once.
-
-    Attributes:
-        start: The n-th entity has the facts from `number[start[n]]` to `number[start[n + 1]]`.
-        number: Number of a fact, in the order of the edges of the entity.
-        relation: For each number the directed relation d.
-        neighbour: The neighbour y.
-        inverse_functionality: That of all edges (x, d, y).
-    """
-
-    start: OffsetArray
-    number: IntArray
-    relation: IntArray
-    neighbour: IntArray
-    inverse_functionality: FloatArray
-
-
-class _Meetings(NamedTuple):
-    """The facts of the other side that each fact meets, and what this weighs.
-
-    Attributes:
-        start: Those of the fact with number n are those from `start[n]` to `stop[n]`.
-        stop: See `start`.
-        first: The entities with the other fact are `neighbour[first]` to `neighbour[end]` of the
-            adjacency lists of the other side.
-        end: See `first`.
-        weight: The evidence weight.
-    """
-
-    start: OffsetArray
-    stop: OffsetArray
-    first: OffsetArray
-    end: OffsetArray
-    weight: NDArray[np.float64]
 
 
 class _BestCounterparts(NamedTuple):
@@ -133,14 +30,14 @@ class _BestCounterparts(NamedTuple):
     Attributes:
         ids: The counterparts; the rows of entity x are those from x · `max_candidates` on.
         score: Discounted support, best first.
-        count: Number of counterparts of each entity.
+        row_count: Number of counterparts of each entity.
         least_score: The score that is to be exceeded: that of the last row if all rows are taken,
             infinite for entities that nothing is searched for.
     """
 
     ids: IntArray
     score: FloatArray
-    count: IntArray
+    row_count: IntArray
     least_score: FloatArray
 
     @staticmethod
@@ -155,8 +52,8 @@ class _BestCounterparts(NamedTuple):
 
     def list_rows(self, max_candidates: int, degree_discount: FloatArray) -> Support:
         """List entity, counterpart and support of all rows that are taken."""
-        taken = (np.arange(max_candidates) < self.count[:, None]).ravel()
-        entity = np.repeat(np.arange(len(self.count), dtype=np.int32), self.count)
+        taken = (np.arange(max_candidates) < self.row_count[:, None]).ravel()
+        entity = np.repeat(np.arange(len(self.row_count), dtype=np.int32), self.row_count)
         ids = self.ids[taken]
         return entity, ids, self.score[taken] / degree_discount[ids]
 
@@ -188,8 +85,8 @@ def search_candidates(
     Returns:
         Left entity, right entity and support of each pair, in the order of `wanted`, best first.
     """
-    facts = _list_facts(left, matches, wanted)
-    meetings = _find_meetings(right, matches, inclusion, facts, min_weight)
+    facts = list_facts(left, matches, wanted)
+    meetings = find_meetings(right, matches, inclusion, facts, min_weight)
     all_wanted = np.ones(len(wanted), dtype=np.bool_)
     nobody = _BestCounterparts.create(all_wanted[:0], max_candidates)
 
@@ -200,7 +97,7 @@ def search_candidates(
         )  # fmt: skip
 
     # The empty chunk gives the arrays their types where nothing is wanted.
-    chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(wanted), ENTITY_CHUNK_SIZE)]
+    chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(wanted), CHUNK_SIZE)]
     return _concatenate(chunks)
 
 
@@ -237,8 +134,8 @@ def search_both_sides(
     """
     entities = np.flatnonzero(searchable[0]).astype(np.int32)
     left_wanted = wanted[0][entities]
-    facts = _list_facts(left, matches, entities)
-    meetings = _find_meetings(right, matches, inclusion, facts, min_weight)
+    facts = list_facts(left, matches, entities)
+    meetings = find_meetings(right, matches, inclusion, facts, min_weight)
 
     def search_chunk(first: int, end: int) -> tuple[Support, _BestCounterparts]:
         best = _BestCounterparts.create(wanted[1], max_candidates)
@@ -266,128 +163,12 @@ def _concatenate(chunks: list[Support]) -> Support:
 
 
 @jit_cached()
-def _list_facts(left: Adjacency, matches: Matches, wanted: IntArray) -> _Facts:
-    start, stop, relation, neighbour = left.start, left.stop, left.relation, left.neighbour
-    inverse_functionality = left.inverse_functionality
-    match_start, match_stop = matches.start, matches.stop
-    room = 0
-    for x in wanted:
-        for edge in range(start[x], stop[x]):
-            y = neighbour[edge]
-            if inverse_functionality[edge] > 0 and match_start[y] < match_stop[y]:
-                room += 1
-    keys = create_keys(room)
-    number_of_slot = np.empty(keys.size, dtype=np.int32)
-    fact_start = np.zeros(wanted.size + 1, dtype=np.int64)
-    number = np.empty(room, dtype=np.int32)
-    edge_of_fact = np.empty(room, dtype=np.int64)
-    count, fact_count = 0, 0
-    for n in range(wanted.size):
-        for edge in range(start[wanted[n]], stop[wanted[n]]):
-            y = neighbour[edge]
-            if inverse_functionality[edge] > 0 and match_start[y] < match_stop[y]:
-                key = (np.int64(y) << 32) | relation[edge]
-                slot = find_slot(keys, key)
-                if keys[slot] == EMPTY:
-                    keys[slot], number_of_slot[slot] = key, fact_count
-                    edge_of_fact[fact_count] = edge
-                    fact_count += 1
-                number[count] = number_of_slot[slot]
-                count += 1
-        fact_start[n + 1] = count
-    edges = edge_of_fact[:fact_count]
-    return _Facts(
-        fact_start, number, relation[edges], neighbour[edges], inverse_functionality[edges]
-    )
-
-
-def _find_meetings(
-    right: Adjacency, matches: Matches, inclusion: Inclusion, facts: _Facts, min_weight: float
-) -> _Meetings:
-    def meet_chunk(first: int, end: int) -> _Meetings:
-        columns = (column[first:end] for column in facts[2:])
-        return _meet_facts(right, matches, inclusion, *columns, min_weight)
-
-    # The empty chunk gives the arrays their types where there is no fact.
-    chunks = [meet_chunk(0, 0), *map_chunks(meet_chunk, len(facts.relation), FACT_CHUNK_SIZE)]
-    shifts = np.cumsum([0, *(len(chunk.weight) for chunk in chunks[:-1])])
-    shifted = [
-        chunk._replace(start=chunk.start + shift, stop=chunk.stop + shift)
-        for chunk, shift in zip(chunks, shifts, strict=True)
-    ]
-    return _Meetings(*(np.concatenate(column) for column in zip(*shifted, strict=True)))
-
-
-@jit_cached()
-def _meet_facts(
-    right: Adjacency,
-    matches: Matches,
-    inclusion: Inclusion,
-    relations: IntArray,
-    neighbours: IntArray,
-    inverse_functionalities: FloatArray,
-    min_weight: float,
-) -> _Meetings:
-    right_start, right_stop, right_relation = right.start, right.stop, right.relation
-    group_end, functionalities = right.group_end, right.functionality
-    match_start, match_stop = matches.start, matches.stop
-    counterpart, probability = matches.counterpart, matches.probability
-    seen_start, seen_other = inclusion.start, inclusion.other
-    seen_forward, unseen_forward = inclusion.forward, inclusion.unseen_forward
-    seen_backward, unseen_backward = inclusion.backward, inclusion.unseen_backward
-    # Most facts that meet weigh too little. Their doubt says so without a logarithm; the factor
-    # is for rounding, and the weight itself is compared in the end.
-    max_doubt = math.exp(-min_weight) * (1 + 1e-12)
-    entries = np.full(unseen_backward.size, UNSEEN, dtype=np.int32)
-    start = np.empty(relations.size, dtype=np.int64)
-    stop = np.empty(relations.size, dtype=np.int64)
-    count, room = 0, max(64, 2 * relations.size)
-    firsts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    weights = np.empty(room, dtype=np.float64)
-    last = UNSEEN
-    for n in sort_by_relation(relations, unseen_forward.size):
-        d, y = relations[n], neighbours[n]
-        if d != last:
-            spread_entries(seen_start, seen_other, last, d, entries)
-            last = d
-        start[n] = count
-        for m in range(match_start[y], match_stop[y]):
-            y2, p = counterpart[m], probability[m]
-            # The entities x' with (x', d', y') are a group of y', that of the inverse of d', and
-            # its functionality is the inverse functionality of (x', d', y').
-            group = right_start[y2]
-            while group < right_stop[y2]:
-                end, functionality = group_end[group], functionalities[group]
-                if functionality > 0:
-                    d2 = right_relation[group] ^ 1
-                    entry = entries[d2]
-                    seen = entry != UNSEEN
-                    forward = seen_forward[entry] if seen else unseen_forward[d]
-                    backward = seen_backward[entry] if seen else unseen_backward[d2]
-                    doubt = compute_doubt(
-                        p, forward, backward, inverse_functionalities[n], functionality
-                    )
-                    weight = -math.log(doubt) if doubt <= max_doubt else 0.0
-                    if weight >= min_weight and weight > 0:
-                        if count == room:
-                            firsts = np.concatenate((firsts, np.empty_like(firsts)))
-                            ends = np.concatenate((ends, np.empty_like(ends)))
-                            weights = np.concatenate((weights, np.empty_like(weights)))
-                            room *= 2
-                        firsts[count], ends[count], weights[count] = group, end, weight
-                        count += 1
-                group = end
-        stop[n] = count
-    return _Meetings(start, stop, firsts[:count], ends[:count], weights[:count])
-
-
-@jit_cached()
 def _gather_support(
     left: Adjacency,
     right: Adjacency,
     fact_start: OffsetArray,
     facts: IntArray,
-    meetings: _Meetings,
+    meetings: Meetings,
     entities: IntArray,
     wanted: BoolArray,
     searchable: BoolArray,
@@ -448,7 +229,7 @@ def _gather_support(
 
 
 @jit_cached()
-def _count_met(facts: IntArray, meetings: _Meetings) -> int:
+def _count_met(facts: IntArray, meetings: Meetings) -> int:
     """Count the entities that an entity meets, as often as it does."""
     start, stop, first, end = meetings.start, meetings.stop, meetings.first, meetings.end
     count = 0
@@ -461,7 +242,7 @@ def _count_met(facts: IntArray, meetings: _Meetings) -> int:
 @jit_cached()
 def _sum_weights(
     facts: IntArray,
-    meetings: _Meetings,
+    meetings: Meetings,
     neighbour: IntArray,
     rejected: IntArray,
     keys: Keys,
@@ -496,15 +277,16 @@ def _sum_weights(
 @jit_cached()
 def _merge_best(best: _BestCounterparts, other: _BestCounterparts, max_candidates: int) -> None:
     """Add the best counterparts of another chunk."""
-    ids, score, count = best.ids, best.score, best.count
-    for x in range(count.size):
+    ids, score, row_count, _ = best
+    other_ids, other_score, other_count, _ = other
+    for x in range(row_count.size):
         first = x * max_candidates
-        for row in range(first, first + other.count[x]):
-            end = first + count[x]
+        end = first + row_count[x]
+        for row in range(first, first + other_count[x]):
             end = _keep_best(
-                ids, score, first, end, max_candidates, other.ids[row], other.score[row]
+                ids, score, first, end, max_candidates, other_ids[row], other_score[row]
             )
-            count[x] = end - first
+        row_count[x] = end - first
 
 
 @jit_cached()
@@ -515,7 +297,7 @@ def _keep_best(
     end: int,
     max_candidates: int,
     entity: int,
-    entity_score: float,
+    entity_score: np.float32,
 ) -> int:
     """Insert an entity into the best ones, which are in rows `first` to `end`, best first.
 

@@ -23,6 +23,7 @@ from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetAr
 BLOCK_SIZE = 256  # rows that go through a node together: their bits fit into the first cache
 MAX_LEAVES = 31  # one bit of 32 is the sign, which the search for the lowest bit cannot use
 _ALL_BITS = 0xFFFFFFFF
+_ZERO_LIMIT = 1e-35  # up to this LightGBM takes a value for 0, in single precision
 
 # `decision_type` in LightGBM's text: bits of a node.
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
@@ -181,7 +182,7 @@ def _predict_rows(
     leaf_value: NDArray[np.float64],
     out: FloatArray,
 ) -> None:
-    every = np.uint32(_ALL_BITS)
+    every, zero_limit = np.uint32(_ALL_BITS), np.float32(_ZERO_LIMIT)
     # Column by column, so that the loops over a block read what follows in memory. Rows that the
     # last block has too many are computed for nothing.
     columns = np.zeros((rows.shape[1], BLOCK_SIZE), dtype=np.float32)
@@ -193,18 +194,19 @@ def _predict_rows(
         size = min(BLOCK_SIZE, rows.shape[0] - first)
         for row in range(size):
             for column in range(rows.shape[1]):
-                columns[column, row] = rows[first + row, column]
+                value = rows[first + row, column]
+                columns[column, row] = 0 if abs(value) <= zero_limit else value
         total[:] = 0
         for tree in range(leaf_value.shape[0]):
             bits[:] = every
             for node in range(tree_start[tree], tree_start[tree + 1]):
-                value, limit, mask = columns[feature[node]], threshold[node], kept[node]
+                tested, limit, mask = columns[feature[node]], threshold[node], kept[node]
                 if nan_fails[node]:
                     for row in range(BLOCK_SIZE):
-                        bits[row] &= every if value[row] <= limit else mask
+                        bits[row] &= every if tested[row] <= limit else mask
                 else:
                     for row in range(BLOCK_SIZE):
-                        bits[row] &= mask if value[row] > limit else every
+                        bits[row] &= mask if tested[row] > limit else every
             # The exponent of a power of two is the number of its bit.
             for row in range(BLOCK_SIZE):
                 lowest[row] = np.float32(np.int32(bits[row] & (~bits[row] + np.uint32(1))))

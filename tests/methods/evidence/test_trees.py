@@ -1,0 +1,102 @@
+"""Prediction by trees as bit vectors, against LightGBM's own prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+
+from everalign.errors import StateDamagedError
+from everalign.methods.evidence.adjacency import FloatArray
+from everalign.methods.evidence.trees import BLOCK_SIZE, MAX_LEAVES, parse_trees
+
+QUIET = {"verbosity": -1, "num_threads": 1, "deterministic": True}
+
+
+def rows(count: int, missing: float, seed: int = 0) -> FloatArray:
+    """Numbers of all signs with many equal ones, zeros, and a share of missing values."""
+    rng = np.random.default_rng(seed)
+    out = np.round(rng.normal(size=(count, 6)), 1).astype(np.float32)
+    out[:, 5] *= 1e30
+    out[rng.random(out.shape) < missing] = np.nan
+    return out
+
+
+def train(missing: float, leaves: int, trees: int = 12, **options: Any) -> lightgbm.Booster:
+    features = rows(800, missing)
+    known = np.nan_to_num(features)
+    label = (known[:, 0] * known[:, 1] + known[:, 2] > 0.2).astype(np.float32)
+    settings = {"objective": "binary", "num_leaves": leaves, "min_child_samples": 3} | options
+    return lightgbm.train(settings | QUIET, lightgbm.Dataset(features, label), trees)
+
+
+def check_same(model: lightgbm.Booster, features: FloatArray) -> None:
+    expected = model.predict(features, num_threads=1).astype(np.float32)
+    found = parse_trees(model.model_to_string()).predict(features)
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("leaves", [2, 3, 8, 15, 30, MAX_LEAVES])
+def test_predictions_are_those_of_lightgbm(missing: float, leaves: int) -> None:
+    model = train(missing, leaves)
+    # Values that were missing in training or not; none, one and several blocks of rows.
+    for count in (0, 1, BLOCK_SIZE, 2 * BLOCK_SIZE + 5):
+        for share in (0.0, 0.5):
+            check_same(model, rows(count, share, seed=count + 1))
+    extreme = np.array([[-np.inf, np.inf, 0, -0.0, 1e-38, 3e38]], dtype=np.float32)
+    check_same(model, np.concatenate([extreme, extreme[:, ::-1].copy()]))
+
+
+def test_values_at_a_threshold_go_left() -> None:
+    model = train(0.0, 15)
+    nodes = parse_trees(model.model_to_string())
+    features = np.zeros((3 * len(nodes.threshold), 6), dtype=np.float32)
+    for n, (feature, threshold) in enumerate(zip(nodes.feature, nodes.threshold, strict=True)):
+        features[3 * n : 3 * n + 3, feature] = (
+            np.nextafter(threshold, np.float32(-np.inf)),
+            threshold,
+            np.nextafter(threshold, np.float32(np.inf)),
+        )
+    check_same(model, features)
+
+
+def test_a_model_without_any_split() -> None:
+    model = train(0.0, 4, min_child_samples=10_000)
+    assert parse_trees(model.model_to_string()).threshold.size == 0
+    check_same(model, rows(9, 0.2))
+
+
+def test_names_of_features() -> None:
+    names = parse_trees(train(0.0, 4).model_to_string()).feature_names
+    assert names == tuple(f"Column_{n}" for n in range(6))
+
+
+@pytest.mark.parametrize(
+    "options", [{"leaves": MAX_LEAVES + 1}, {"leaves": 8, "zero_as_missing": True}]
+)
+def test_models_that_bits_cannot_tell_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(StateDamagedError, match="a model cannot be read"):
+        parse_trees(train(0.3, **options).model_to_string())
+
+
+def test_other_objectives_are_refused() -> None:
+    with pytest.raises(StateDamagedError, match="not a boosted binary classifier"):
+        parse_trees(train(0.0, 4, objective="regression").model_to_string())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("split_feature=", "split_feature=99 "),
+        ("left_child=", "left_child=0 "),
+        ("leaf_value=", "leaf="),
+        ("threshold=", "threshold=x "),
+    ],
+)
+def test_damaged_texts_are_refused(old: str, new: str) -> None:
+    text = train(0.0, 8).model_to_string()
+    with pytest.raises(StateDamagedError):
+        parse_trees(text.replace(old, new, 1))
