@@ -146,7 +146,7 @@ def test_values_as_if_all_had_been_there(left: list[str], right: list[str], know
 def draw_names(count: int, seed: int) -> list[str]:
     """Names of two or three words; few have the same."""
     rng = np.random.default_rng(seed)
-    parts = ["ka", "lo", "mi", "ter", "son", "berg", "van", "dor", "el", "ui", "pra", "nos"]
+    parts = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
     words = ["".join(rng.choice(parts, 3)) for _ in range(400)]
     return list(
         dict.fromkeys(" ".join(rng.choice(words, rng.integers(2, 4))) for _ in range(count))
@@ -168,7 +168,7 @@ def test_similar_texts_as_if_all_had_been_there() -> None:
     for one, other in ((whole, added), (added, whole)):
         assert {pair for pair, each in one.items() if each > 0.2} <= other.keys()
     shared = whole.keys() & added.keys()
-    assert len(shared) > 0.85 * max(len(whole), len(added))
+    assert len(shared) > 0.95 * max(len(whole), len(added))
     assert np.mean([abs(whole[pair] - added[pair]) for pair in shared]) < 0.02
     assert all((at, at) in added for at in range(known, len(names)))
 
