@@ -152,8 +152,7 @@ def find_near_texts(
     query, row, score, best, last = _collect_near(
         queries[0],
         queries[1],
-        postings[0].arrays,
-        postings[1].arrays,
+        (postings[0].arrays, postings[1].arrays),
         limits.last,
         limits.added_last,
         scores,
@@ -178,8 +177,7 @@ class _Entries(NamedTuple):
 def _collect_near(
     direct: SparseMatrix,
     translated: SparseMatrix,
-    direct_postings: PostingArrays,
-    translated_postings: PostingArrays,
+    postings: tuple[PostingArrays, PostingArrays],
     last: FloatArray,
     added_last: FloatArray,
     scores: FloatArray,
@@ -192,17 +190,17 @@ def _collect_near(
     out_scores = np.empty((FIRST_OUTPUT_SIZE, 2), dtype=np.float32)
     best, least = np.zeros(query_count, np.float32), np.zeros(query_count, np.float32)
     similarity, nearest = np.empty(neighbours, np.float32), np.empty(neighbours, np.int32)
-    both = (direct_postings, translated_postings)
     used = 0
     for query in range(query_count):
-        entries = _list_entries(direct, translated, both[0], both[1], query)
+        entries = _list_entries(direct, translated, *postings, query)
         length = entries.end - entries.first + entries.added_end - entries.added_first
+        # Those first that add most to a similarity for each posting that is read.
         order = np.argsort(length / np.maximum(entries.value, np.float32(1e-6)))
-        read, count = _read_rarest(entries, order, length, both[0], both[1], scores, met)
+        read, count = _read_rarest(entries, order, length, *postings, scores, met)
         candidates = met[:count]
         if read < len(order):
             candidates = _keep_best(scores, candidates, MAX_CANDIDATES)
-            _complete_scores(entries, order[read:], both[0], both[1], scores, candidates)
+            _complete_scores(entries, order[read:], *postings, scores, candidates)
         similarity[:], nearest[:] = 0, -1
         for row in candidates:
             total = scores[row, DIRECT] + scores[row, TRANSLATED]
