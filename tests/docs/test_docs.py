@@ -45,6 +45,7 @@ PACKAGES = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.pa
 PAGE_OF_PACKAGE = {
     "benchmark": "evaluation",
     "cli": "command-line",
+    "index": "literals",
     "io": "reading",
     "links": "output",
     "names": "naming",

@@ -8,6 +8,7 @@ from everalign.literals.entity_names import (
     find_entity_names,
     quote_literal,
 )
+from everalign.literals.index import AddedLiterals, LiteralIndex, NewLiterals
 from everalign.literals.matches import LiteralMatches, merge_matches
 from everalign.literals.matching import (
     CachedMatches,
@@ -35,11 +36,14 @@ __all__ = [
     "EXPLAINED_SHARES",
     "IRI_NAME_ATTRIBUTE",
     "NO_KNOWN_PAIRS",
+    "AddedLiterals",
     "CachedMatches",
+    "LiteralIndex",
     "LiteralMatches",
     "LiteralSettings",
     "MatchedLiterals",
     "NamedEntities",
+    "NewLiterals",
     "ParsedLiterals",
     "TranslationModels",
     "build_ngram_rows",

@@ -136,10 +136,8 @@ class LiteralMatching:
     @cached_property
     def texts(self) -> tuple[TextTable, TextTable]:
         """The left texts, translated as far as there are translations, and the right ones."""
-        left = self.left.texts
-        return left.apply_translations(self.translations) if self.translations else left, (
-            self.right.texts
-        )
+        left, right = self.left.texts, self.right.texts
+        return left.apply_translations(self.translations) if self.translations else left, right
 
     @cached_property
     def search(self) -> TextSearch:

@@ -23,6 +23,7 @@ from everalign.literals.translation import (
     TrainingPairs,
     TranslationModel,
     TranslationModels,
+    find_position,
     learn_models,
 )
 
@@ -260,7 +261,7 @@ def _explain_pairs(
             end = model.start[source + 1]
             for j in range(right_first, right_end):
                 target = right.token[j]
-                k = _find_position(model.target, model.start[source], end, target)
+                k = find_position(model.target, model.start[source], end, target)
                 if k < end and model.target[k] == target:
                     of_right[j - right_first] += model.probability[k]
                     of_left[i - left_first] += model.inverse[k]
@@ -271,18 +272,6 @@ def _explain_pairs(
             left.weight[left_first:left_end], of_left
         )
     return shares
-
-
-@jit_cached()
-def _find_position(values: IntArray, first: int, end: int, value: int) -> int:
-    """The first position in a sorted range whose value is not less than the given one."""
-    while first < end:
-        middle = (first + end) >> 1
-        if values[middle] < value:
-            first = middle + 1
-        else:
-            end = middle
-    return first
 
 
 @jit_cached()

@@ -487,3 +487,25 @@ def _translate_rows(
                 slot -= 1
             out_value[row, slot] = value
             out_column[row, slot] = met[k]
+
+
+@jit_cached()
+def find_position(values: IntArray, first: int, end: int, value: int) -> int:
+    """Find the first position in a sorted range whose value is not less than a given one.
+
+    Args:
+        values: Values, of which the range is sorted.
+        first: The first position of the range.
+        end: The position behind the range.
+        value: The given value.
+
+    Returns:
+        The position; `end` if all values are less.
+    """
+    while first < end:
+        middle = (first + end) >> 1
+        if values[middle] < value:
+            first = middle + 1
+        else:
+            end = middle
+    return first

@@ -31,25 +31,25 @@ class ArrayBundle:
     def __post_init__(self) -> None:
         for name, bundle_type in _list_fields(type(self)).items():
             if bundle_type is None:
-                # A plain array instead of `numpy.memmap`, whose views cost ten times as much.
-                array = np.asarray(getattr(self, name)).view()
-                array.flags.writeable = False
-                object.__setattr__(self, name, array)
+                object.__setattr__(self, name, _protect(getattr(self, name)))
 
-    def to_arrays(self) -> dict[str, Array]:
-        """List all arrays.
+    def to_arrays(self, *, added_only: bool = False) -> dict[str, Array]:
+        """List the arrays.
+
+        Args:
+            added_only: Leave out those that stay as they are until the next training.
 
         Returns:
             Arrays by name; those of a bundle within have its name and a dot before theirs.
         """
         arrays: dict[str, Array] = {}
         for name, bundle_type in _list_fields(type(self)).items():
-            value = getattr(self, name)
-            if bundle_type is None:
-                arrays[name] = value
-            else:
-                within = value.to_arrays().items()
-                arrays.update({f"{name}.{inner}": array for inner, array in within})
+            is_added = name.startswith(ADDED_PREFIX)
+            if bundle_type is not None:
+                within = getattr(self, name).to_arrays(added_only=added_only and not is_added)
+                arrays.update({f"{name}.{inner}": array for inner, array in within.items()})
+            elif is_added or not added_only:
+                arrays[name] = getattr(self, name)
         return arrays
 
     @classmethod
@@ -57,23 +57,40 @@ class ArrayBundle:
         """Load a bundle.
 
         Args:
-            arrays: What `to_arrays` returned; memory-mapped arrays are not read here.
+            arrays: What `to_arrays` returned. Each is looked up when it is first needed, so that
+                a mapping may open files then.
 
         Returns:
             The bundle.
         """
-        return cls._collect(arrays, "")
+        return cls._load_lazily(arrays, "")
 
     @classmethod
-    def _collect(cls, arrays: Mapping[str, Array], prefix: str) -> Self:
-        return cls(
-            **{
-                name: arrays[prefix + name]
-                if bundle_type is None
-                else bundle_type._collect(arrays, f"{prefix}{name}.")
-                for name, bundle_type in _list_fields(cls).items()
-            }
-        )
+    def _load_lazily(cls, arrays: Mapping[str, Array], prefix: str) -> Self:
+        bundle = cls.__new__(cls)
+        object.__setattr__(bundle, "_source", (arrays, prefix))
+        return bundle
+
+    def __getattr__(self, name: str) -> Any:
+        """Load a field, which is missing until then."""
+        bundle_types = _list_fields(type(self))
+        if name not in bundle_types:
+            raise AttributeError(name)
+        arrays, prefix = self.__dict__["_source"]
+        bundle_type = bundle_types[name]
+        if bundle_type is None:
+            value: Any = _protect(arrays[prefix + name])
+        else:
+            value = bundle_type._load_lazily(arrays, f"{prefix}{name}.")
+        object.__setattr__(self, name, value)
+        return value
+
+
+def _protect(array: Array) -> Array:
+    # A plain array instead of `numpy.memmap`, whose views cost ten times as much.
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def _list_fields(bundle_type: type[ArrayBundle]) -> dict[str, type[ArrayBundle] | None]:
@@ -165,6 +182,8 @@ class SortedTable(ArrayBundle):
         Returns:
             A table with them, behind the values that the same keys have already.
         """
+        if not len(keys):
+            return self
         order = np.argsort(keys, kind="stable")
         keys, values = _as_type(keys[order], self.key), _as_type(values[order], self.value)
         place = np.searchsorted(self.added_key, keys, side="right")

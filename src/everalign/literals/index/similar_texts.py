@@ -60,7 +60,6 @@ class TextSide(ArrayBundle):
         row_of_core: The rows of texts without their qualifiers, by hash.
         limits: How similar the nearest texts of the other side are.
         postings: The texts with each feature.
-        translated: The texts whose translation has each feature; empty on the right.
         vectors: Their vectors, if there are any.
         japanese: How Han characters are read if neither tag nor kana decide it.
     """
@@ -71,7 +70,6 @@ class TextSide(ArrayBundle):
     row_of_core: SortedTable
     limits: NearestLimits
     postings: Postings
-    translated: Postings
     vectors: TextVectors
     japanese: NDArray[np.bool_]
 
@@ -89,9 +87,6 @@ class TextSide(ArrayBundle):
         literals = (matching.left, matching.right)[side]
         compared, search = matching.texts[side], matching.search
         column_count = len(search.features.weight)
-        translated = SparseMatrix.zeros(0)
-        if side == LEFT and search.translation is not None:
-            translated = search.translation.rows
         similarity = (search.nearest.left_similarity, search.nearest.right_similarity)[side]
         row_of_value = literals.texts.row_of_value
         is_text = row_of_value >= 0
@@ -105,7 +100,6 @@ class TextSide(ArrayBundle):
             SortedTable.build(hash_texts(compared.unqualified), rows),
             NearestLimits.build(similarity),
             Postings.build((search.left, search.right)[side], column_count),
-            Postings.build(translated, column_count if translated.row_count else 0),
             TextVectors.build(matching, side),
             np.array(literals.japanese),
         )
@@ -127,20 +121,17 @@ class TextSide(ArrayBundle):
         row[is_new] = np.arange(len(self.store), len(self.store) + len(is_new))
         return PreparedTexts(new.ids, table, translations.apply(table), hashes, row, is_new)
 
-    def append(
-        self, texts: PreparedTexts, rows: SparseMatrix, translated: SparseMatrix
-    ) -> TextSide:
+    def append(self, texts: PreparedTexts, rows: SparseMatrix) -> TextSide:
         """Add texts, but for how similar their nearest ones are.
 
         Args:
             texts: The texts; of those that are there already, only the literals are added.
             rows: The features of each.
-            translated: The features of the translation of each.
 
         Returns:
             A side with them.
         """
-        new, first_row = texts.is_new, len(self.store)
+        new = texts.is_new
         new_rows = texts.row[new]
         compared = texts.compared.select_rows(new)
         text_of_literal = texts.text_of_literal
@@ -153,8 +144,7 @@ class TextSide(ArrayBundle):
                 text_of_literal[is_text], texts.literals[is_text]
             ),
             row_of_core=self.row_of_core.append(hash_texts(compared.unqualified), new_rows),
-            postings=self.postings.append(select_rows(rows, new), first_row),
-            translated=self.translated.append(select_rows(translated, new), first_row),
+            postings=self.postings.append(select_rows(rows, new), len(self.store)),
             vectors=self.vectors.append(compared.normalised),
         )
 
@@ -232,6 +222,7 @@ class ComparedTexts(ArrayBundle):
         right: The right texts.
         columns: The features of both.
         translator: How left texts translate into features of right ones.
+        translated: The left texts whose translation has each feature.
         translations: The translations of left texts that a file gives.
     """
 
@@ -239,6 +230,7 @@ class ComparedTexts(ArrayBundle):
     right: TextSide
     columns: FeatureColumns
     translator: Translator
+    translated: Postings
     translations: TranslationFile
 
     @staticmethod
@@ -252,11 +244,15 @@ class ComparedTexts(ArrayBundle):
             The stored texts.
         """
         search = matching.search
+        translated, column_count = SparseMatrix.zeros(0), 0
+        if search.translation is not None:
+            translated, column_count = search.translation.rows, len(search.features.weight)
         return ComparedTexts(
             TextSide.build(matching, LEFT),
             TextSide.build(matching, RIGHT),
             FeatureColumns.build(search.features, search.phonetic),
             Translator.build(search.translation),
+            Postings.build(translated, column_count),
             TranslationFile.build(matching.translations),
         )
 
@@ -281,9 +277,12 @@ class ComparedTexts(ArrayBundle):
         translated = self.translator.translate(left.compared, columns.weight)
         grown = replace(
             self,
-            left=self.left.append(left, left_rows, translated),
-            right=self.right.append(right, right_rows, SparseMatrix.zeros(len(right.row))),
+            left=self.left.append(left, left_rows),
+            right=self.right.append(right, right_rows),
             columns=columns,
+            translated=self.translated.append(
+                select_rows(translated, left.is_new), len(self.left.store)
+            ),
         )
         from_left = grown._search_right((left_rows, translated), neighbours)
         from_right = grown._search_left(right_rows, neighbours)
@@ -314,7 +313,7 @@ class ComparedTexts(ArrayBundle):
 
     def _search_left(self, rows: SparseMatrix, neighbours: int) -> NearTexts:
         left = self.left
-        postings = left.postings, left.translated
+        postings = left.postings, self.translated
         return find_near_texts((rows, rows), postings, left.limits, len(left.store), neighbours)
 
     def _list_similar(

@@ -82,6 +82,8 @@ def match_new_numbers(
         Pairs of the literal of a new number and one of the other side.
     """
     numbers, literals = queries
+    if not len(numbers):
+        return LiteralMatches.empty()
     # The larger of two numbers decides, and may be the other one.
     reach = tolerance * np.abs(numbers) / (1 - tolerance)
     query, key, value = _find_near(numbers, own, other, neighbours, reach)
@@ -105,6 +107,8 @@ def match_new_dates(
         Pairs of the literal of a new date and one of the other side.
     """
     positions, rows = queries
+    if not len(positions):
+        return LiteralMatches.empty()
     reach = np.full(len(positions), DAYS_PER_YEAR)
     query, _, found = _find_near(positions, own, other, neighbours, reach)
     new = rows[query]

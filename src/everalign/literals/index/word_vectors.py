@@ -63,6 +63,8 @@ class TextVectors(ArrayBundle):
         Returns:
             A row per text; words that no text had at the last training do not count.
         """
+        if not self.word_vectors.shape[1]:
+            return np.empty((len(names), 0), dtype=np.float32)
         words = sorted({word for name in names for word in split_words(name)})
         row = self.word.find_first(hash_texts(words)).tolist()
         known = {word: number for word, number in zip(words, row, strict=True) if number >= 0}
@@ -77,6 +79,8 @@ class TextVectors(ArrayBundle):
         Returns:
             Vectors with theirs.
         """
+        if not self.word_vectors.shape[1]:
+            return self
         return replace(self, added_vectors=np.concatenate([self.added_vectors, self.embed(names)]))
 
 
