@@ -119,20 +119,21 @@ def test_the_digest_of_every_version_can_be_computed_again(history: History) -> 
             assert store.compute_digest_of(version.number) == version.digest
 
 
-def test_a_reader_gets_the_pages_of_its_version_while_another_is_written(tmp_path: Path) -> None:
+def test_a_reader_gets_the_pages_of_its_version_while_another_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_tables, "PAGE_SIZE", 7)
     links = [(EventKind.ADDED, number, number, 0.5 + number / 100) for number in range(40)]
-    with make_store(tmp_path / "state", [links]) as store:
-        with StateStore.open(tmp_path / "state", write=False) as reader:
-            usual, link_tables.PAGE_SIZE = link_tables.PAGE_SIZE, 7
-            try:
-                rows = reader.iterate_links(PairStatus.FOUND)
-                first = [next(rows) for _ in range(10)]
-                gone = [LedgerEvent(1, EventKind.RETRACTED, n, n, 0.5, "") for n in range(40)]
-                new = [LedgerEvent(1, EventKind.ADDED, n, n + 50, 0.6, "") for n in range(40)]
-                store.commit_version({}, [*gone, *new], {})
-                pairs = [row.pair for row in [*first, *rows]]
-            finally:
-                link_tables.PAGE_SIZE = usual
+    gone = [LedgerEvent(1, EventKind.RETRACTED, n, n, 0.5, "") for n in range(40)]
+    new = [LedgerEvent(1, EventKind.ADDED, n, n + 50, 0.6, "") for n in range(40)]
+    with (
+        make_store(tmp_path / "state", [links]) as store,
+        StateStore.open(tmp_path / "state", write=False) as reader,
+    ):
+        rows = reader.iterate_links(PairStatus.FOUND)
+        first = [next(rows) for _ in range(10)]
+        store.commit_version({}, [*gone, *new], {})
+        pairs = [row.pair for row in [*first, *rows]]
     assert pairs == [(number, number) for number in reversed(range(40))]
 
 
