@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from everalign.types import (
         AlignmentStatus,
         CandidateExplanation,
+        Decision,
+        DecisionResult,
         EntityExplanation,
         EvidenceItem,
         Explanation,
@@ -100,6 +102,8 @@ _MODULES = {
     "types": [
         "AlignmentStatus",
         "CandidateExplanation",
+        "Decision",
+        "DecisionResult",
         "EntityExplanation",
         "EvidenceItem",
         "Explanation",
@@ -125,6 +129,8 @@ __all__ = [
     "ChangeSet",
     "Config",
     "ConfigError",
+    "Decision",
+    "DecisionResult",
     "EntityExplanation",
     "EverAlignError",
     "EvidenceItem",

@@ -357,9 +357,13 @@ def _check_same_beginning(session: AlignmentSession, config: Config, delta: Delt
 
 def _has_unseen_decisions(session: AlignmentSession) -> bool:
     """Whether people have decided something since the method last ran."""
-    # Only a delta that has nothing but decisions does not run the method.
-    in_effect = session.deltas_in_effect()
-    return bool(in_effect) and not in_effect[-1][1].runs_method
+    # Only a version that has nothing but decisions does not run the method.
+    in_effect, method_version = session.deltas_in_effect(), session.method_version()
+    if method_version is None or in_effect[-1][1].runs_method:
+        return False
+    last = session.store.next_version() - 1
+    # Not those that change nothing, such as that somebody is unsure.
+    return bool(session.store.list_decided_pairs(method_version, last))
 
 
 def _finish_interrupted(session: AlignmentSession, progress: Progress) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from everalign.types import DecisionResult
 
 note_options = combine_options(
-    click.option("--author", default="", metavar="NAME", help="Who decides."),
-    click.option("--comment", default="", metavar="TEXT", help="Why; shown by `history`."),
+    click.option("--author", metavar="NAME", help="Who decides."),
+    click.option("--comment", metavar="WORDS", help="Why; shown by `everalign history`."),
     click.option(
         "--key",
         metavar="KEY",
@@ -206,7 +206,9 @@ def _decide(
     """Record decisions with the values of `note_options`."""
     as_json, key = options.pop("as_json"), options.pop("key")
     keys = None if key is None else _number_keys(key, count, given)
-    print_decisions(decide(*given, keys=keys, **options), as_json=as_json)
+    note = {name: options[name] or "" for name in ("author", "comment")}
+    result = decide(*given, keys=keys, apply=options["apply"], **note)
+    print_decisions(result, as_json=as_json)
 
 
 def _number_keys(key: str, count: int | None, given: Sequence[Any]) -> list[str]:

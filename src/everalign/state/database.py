@@ -7,10 +7,12 @@ so readers and the writer hardly ever wait for each other.
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from everalign._platform import sync_directory
@@ -274,6 +276,24 @@ class Database:
         rows = self.fetch_rows(sql, *values)
         return rows[0][0] if rows else None
 
+    def _begin(self) -> None:
+        """Begin to write; try often, since SQLite itself would sleep for up to 0.1 s."""
+        deadline = monotonic() + LOCK_TIMEOUT_SECONDS
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    self._connection.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.OperationalError as error:
+                    if _primary_code(error) != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+                        raise
+                # By chance, so that several processes do not keep time with each other.
+                sleep(random.uniform(0.001, 0.003))
+        finally:
+            milliseconds = int(LOCK_TIMEOUT_SECONDS * 1000)
+            self._connection.execute(f"PRAGMA busy_timeout = {milliseconds}")
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Commit all changes of the block, or none of them if it raises.
@@ -288,7 +308,7 @@ class Database:
             try:
                 # Takes the write lock at once, so that waiting for another process can only happen
                 # here.
-                self._connection.execute("BEGIN IMMEDIATE")
+                self._begin()
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -388,9 +408,14 @@ def convert_errors(path: Path) -> Iterator[None]:
         raise _state_error(error, path) from error
 
 
-def _state_error(error: sqlite3.DatabaseError, path: Path) -> StateError:
+def _primary_code(error: sqlite3.Error) -> int:
     # The low byte is the primary result code; the rest tells variants of it apart.
-    primary_code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
+
+
+def _state_error(error: sqlite3.DatabaseError, path: Path) -> StateError:
+    primary_code = _primary_code(error)
     if primary_code == sqlite3.SQLITE_BUSY:
         return StateLockedError(f"{path} is in use by another process")
     if primary_code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
