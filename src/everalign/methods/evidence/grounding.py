@@ -16,7 +16,7 @@ from everalign._numba import jit_cached
 from everalign.graph.growing import Offsets
 from everalign.methods.evidence.adjacency import Adjacency, find_first
 from everalign.methods.evidence.relations import Inclusion, Matches, find_inclusion
-from everalign.methods.evidence.support import compute_evidence_weight
+from everalign.methods.evidence.weights import compute_evidence_weight
 
 # Of a match that is not known to be grounded; greater than any level.
 NO_LEVEL = 1 << 30
