@@ -357,13 +357,11 @@ def _check_same_beginning(session: AlignmentSession, config: Config, delta: Delt
 
 def _has_unseen_decisions(session: AlignmentSession) -> bool:
     """Whether people have decided something since the method last ran."""
-    # Only a version that has nothing but decisions does not run the method.
-    in_effect, method_version = session.deltas_in_effect(), session.method_version()
-    if method_version is None or in_effect[-1][1].runs_method:
+    method_version = session.method_version()
+    if method_version is None or method_version == session.store.last_version():
         return False
-    last = session.store.next_version() - 1
-    # Not those that change nothing, such as that somebody is unsure.
-    return bool(session.store.list_decided_pairs(method_version, last))
+    # Decisions that have been undone since, or change nothing, are none.
+    return session.store.plan_decisions().plan_revert(method_version, RemovalChanges()).has_effect
 
 
 def _finish_interrupted(session: AlignmentSession, progress: Progress) -> None:

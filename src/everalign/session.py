@@ -30,7 +30,7 @@ from everalign.state.decisions import (
     list_given_decisions,
 )
 from everalign.state.deltas import NAME_KINDS
-from everalign.state.facts import FactIndex, SnapshotFacts
+from everalign.state.facts import FactIndex, SnapshotFacts, count_occurrences
 from everalign.state.inbox import RecordedDecision
 from everalign.state.ledger import LedgerEvent, Pair
 from everalign.state.method_output import MethodOutput
@@ -425,6 +425,26 @@ class MethodFacts:
             return SnapshotFacts(self.session.snapshot).list_facts(side, kind, entities)
         triples, literals = self.method.list_facts(side, np.array(entities, dtype=np.int32))
         return triples if kind == "triples" else literals[~self._is_iri_name(side, literals)]
+
+    def count_facts(self, side: int, entities: IntArray, limit: int) -> NDArray[np.int64]:
+        """Count the facts of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids, ascending and distinct.
+            limit: Numbers above it need not be exact.
+
+        Returns:
+            How often each is head or tail of a fact.
+        """
+        counts = self.method.count_facts(side, entities)
+        few = np.flatnonzero(counts <= limit + 1)
+        if not self._keeps_literals(side):
+            literals = self.list_facts(side, "literals", entities[few].tolist())
+            counts[few] += count_occurrences(literals, "literals", entities[few])
+        names = self.list_iri_names(side, entities[few])
+        counts[few] -= count_occurrences(names, "literals", entities[few])
+        return counts
 
     def list_iri_names(self, side: int, entities: IntArray) -> IntArray:
         """List the literals that were taken from the IRIs of entities.

@@ -21,7 +21,7 @@ from everalign.session import AlignmentSession
 from everalign.state import Delta, Side
 from everalign.state.decisions import NO_ENTITY, TRUSTED_KINDS, DecisionKind, fold_decisions
 from everalign.state.deltas import IRI_NAME_ARRAYS
-from everalign.state.facts import ENTITY_COLUMNS, count_facts, count_occurrences
+from everalign.state.facts import ENTITY_COLUMNS, count_occurrences
 from everalign.state.folding import RemovalChanges
 from everalign.state.ledger import LinkSet, Pair, ScoredPair
 from everalign.state.link_table import list_entities
@@ -121,13 +121,15 @@ class UpdateContext:
     def _find_presence(self, index: int) -> PresenceChange:
         """Look at the entities of the delta only."""
         entities = self._list_changed(index)
-        gain = np.zeros(len(entities), dtype=np.int64)
-        for kind in FACT_KINDS:
-            for name, sign in ((get_added_array_name, 1), (get_removed_array_name, -1)):
-                rows = self._get_rows(name(SIDES[index], kind))
-                gain += sign * count_occurrences(rows, kind, entities)
-        before = count_facts(self.session.facts, index, entities)
-        had, has = before > 0, before + gain > 0
+        gain, loss = (
+            sum(
+                count_occurrences(self._get_rows(name(SIDES[index], kind)), kind, entities)
+                for kind in FACT_KINDS
+            )
+            for name in (get_added_array_name, get_removed_array_name)
+        )
+        before = self.session.facts.count_facts(index, entities, int(np.max(loss, initial=0)))
+        had, has = before > 0, before + gain - loss > 0
         return PresenceChange(entities[has & ~had], entities[had & ~has])
 
     def _compare_presence(self, index: int) -> PresenceChange:
@@ -299,7 +301,7 @@ class UpdateContext:
         present = np.ones(len(rows), dtype=np.bool_)
         for index, change in enumerate(self.presence_changes):
             entities, place = np.unique(rows[:, index], return_inverse=True)
-            has = count_facts(self.session.facts, index, entities) > 0
+            has = self.session.facts.count_facts(index, entities, 0) > 0
             has = (has | np.isin(entities, change.came)) & ~np.isin(entities, change.gone)
             present &= has[place]
         return present

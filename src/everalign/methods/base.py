@@ -266,6 +266,18 @@ class IncrementalMethod(Protocol):
         """
         ...
 
+    def count_facts(self, side: int, entities: IntArray) -> NDArray[np.int64]:
+        """Count the facts of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Entities of this graph.
+
+        Returns:
+            How often each is head or tail of a triple or has a literal; 0 for unknown ones.
+        """
+        ...
+
     def list_facts(self, side: int, entities: IntArray) -> tuple[IntArray, IntArray]:
         """List the facts of entities.
 

@@ -44,6 +44,19 @@ class FactIndex(Protocol):
         """
         ...
 
+    def count_facts(self, side: int, entities: IntArray, limit: int) -> NDArray[np.int64]:
+        """Count the facts of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids, ascending and distinct.
+            limit: Numbers above it need not be exact.
+
+        Returns:
+            How often each is head or tail of a fact.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class SnapshotFacts:
@@ -82,6 +95,22 @@ class SnapshotFacts:
         rows, columns = self._get_rows(side, kind), list(ENTITY_COLUMNS[kind])
         return rows[np.isin(rows[:, columns], entities).any(axis=1)]
 
+    def count_facts(self, side: int, entities: IntArray, limit: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """Count the facts of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids, ascending and distinct.
+            limit: Not used.
+
+        Returns:
+            How often each is head or tail of a fact.
+        """
+        counts = np.zeros(len(entities), dtype=np.int64)
+        for kind in FACT_KINDS:
+            counts += count_occurrences(self._get_rows(side, kind), kind, entities)
+        return counts
+
     def _get_rows(self, side: int, kind: str) -> IntArray:
         facts = self.snapshot.triples if kind == FACT_KINDS[0] else self.snapshot.literals
         return facts[side]
@@ -89,25 +118,6 @@ class SnapshotFacts:
 
 # The columns of a fact that hold entities.
 ENTITY_COLUMNS = {"triples": (0, 2), "literals": (0,)}
-
-
-def count_facts(facts: FactIndex, side: int, entities: IntArray) -> NDArray[np.int64]:
-    """Count the facts of entities.
-
-    Args:
-        facts: The facts of both graphs.
-        side: 0 for the left graph, 1 for the right.
-        entities: Ids, ascending and distinct.
-
-    Returns:
-        How often each is head or tail of a fact.
-    """
-    counts = np.zeros(len(entities), dtype=np.int64)
-    for kind in FACT_KINDS:
-        counts += count_occurrences(
-            facts.list_facts(side, kind, entities.tolist()), kind, entities
-        )
-    return counts
 
 
 def count_occurrences(rows: IntArray, kind: str, entities: IntArray) -> NDArray[np.int64]:

@@ -269,6 +269,21 @@ class Evidence:
         graph = self._state.blocks.adjacency[side]
         return graph.has_edges(graph.number_literals(rows) if literals else rows)
 
+    def count_facts(self, side: int, entities: IntArray) -> NDArray[np.int64]:
+        """Count the facts of entities.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Entities of this graph.
+
+        Returns:
+            How often each is head or tail of a triple or has a literal; 0 for unknown ones.
+        """
+        view = self._state.blocks.adjacency[side].view
+        is_known = entities < view.entity_count
+        known = np.where(is_known, entities, 0)
+        return np.where(is_known, view.stop[known] - view.start[known], 0)
+
     def list_facts(self, side: int, entities: IntArray) -> tuple[IntArray, IntArray]:
         """List the facts of entities.
 

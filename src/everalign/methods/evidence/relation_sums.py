@@ -102,12 +102,11 @@ class RelationSums(NamedTuple):
         key, amount = _list_cooccurrences(
             left, right, matches.left, left_nodes, _mark_nodes(left, left_nodes), width
         )
-        keys, place = np.unique(np.concatenate([self.key, key]), return_inverse=True)
-        sums = np.zeros(len(keys), dtype=np.int64)
-        sums[place[: len(self.key)]] = self.cooccurrence
-        np.add.at(sums, place[len(self.key) :], sign * amount)
-        keep = sums != 0
-        return RelationSums(keys[keep], sums[keep], left_comparable, right_comparable)
+        new_keys, place = np.unique(key, return_inverse=True)
+        change = np.zeros(len(new_keys), dtype=np.int64)
+        np.add.at(change, place, sign * amount)
+        keys, sums = _add_sorted(self.key, self.cooccurrence, new_keys, change)
+        return RelationSums(keys, sums, left_comparable, right_comparable)
 
     def compute_inclusions(self, config: EvidenceParameters) -> RelationInclusions:
         """Compute the inclusion of all pairs of directed relations.
@@ -127,6 +126,18 @@ class RelationSums(NamedTuple):
             (self.left_comparable / SCALE, self.right_comparable / SCALE),
             config,
         )
+
+
+def _add_sorted(keys: Sums, sums: Sums, new_keys: Sums, change: Sums) -> tuple[Sums, Sums]:
+    """Add to the sums of some keys; all are ascending, and a key whose sum is 0 is left out."""
+    place = np.searchsorted(keys, new_keys)
+    is_known = np.append(keys, -1)[place] == new_keys
+    sums = sums.copy()
+    sums[place[is_known]] += change[is_known]
+    keys = np.insert(keys, place[~is_known], new_keys[~is_known])
+    sums = np.insert(sums, place[~is_known], change[~is_known])
+    keep = sums != 0
+    return (keys, sums) if keep.all() else (keys[keep], sums[keep])
 
 
 def _mark_nodes(adjacency: Adjacency, nodes: Offsets) -> BoolArray:

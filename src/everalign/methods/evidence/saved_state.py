@@ -183,10 +183,7 @@ class SavedChanges:
         return SavedChanges(
             ((left.added, left.removed), (right.added, right.removed)),
             (left.entity_count, right.entity_count),
-            {
-                name: _diff_numbers(_number(values), _number(_get_list(state, name)))
-                for name, values in before.items()
-            },
+            {name: _diff_lists(values, _get_list(state, name)) for name, values in before.items()},
             np.stack([rows.pairs.left, rows.pairs.right], axis=1),
             {
                 name: state.candidates.column(name)[rows.pairs.row]
@@ -301,17 +298,16 @@ def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> LinkC
         What has changed for links.
     """
     lists = {
-        name: _apply_numbers(_number(_get_list(state, name)), *changes.lists[name])
-        for name in changes.lists
+        name: _apply_diff(_get_list(state, name), *diff) for name, diff in changes.lists.items()
     }
     change = AlignmentChange(
         (
             FactChange(*changes.facts[LEFT], changes.entity_counts[LEFT]),
             FactChange(*changes.facts[RIGHT], changes.entity_counts[RIGHT]),
         ),
-        _unnumber(lists["anchors"]),
-        _unnumber(lists["rejected"]),
-        (lists["excluded_left"].astype(np.int32), lists["excluded_right"].astype(np.int32)),
+        lists["anchors"],
+        lists["rejected"],
+        (lists["excluded_left"], lists["excluded_right"]),
         # Known to the index already, which is replaced as it was.
         (NewLiterals.none(), NewLiterals.none()),
     )
@@ -401,18 +397,21 @@ def _number(values: NDArray[np.integer]) -> Offsets:
     return values[:, 0].astype(np.int64) << PAIR_BITS | values[:, 1].astype(np.int64)
 
 
-def _unnumber(numbers: Offsets) -> IntArray:
-    pairs = np.stack([numbers >> PAIR_BITS, numbers & ((1 << PAIR_BITS) - 1)], axis=1)
-    return pairs.astype(np.int32)
+def _diff_lists(before: IntArray, after: IntArray) -> tuple[Offsets, Offsets]:
+    if after is before:
+        return _number(before[:0]), _number(before[:0])
+    new, old = _number(after), _number(before)
+    return np.setdiff1d(new, old), np.setdiff1d(old, new)
 
 
-def _diff_numbers(before: Offsets, after: Offsets) -> tuple[Offsets, Offsets]:
-    return np.setdiff1d(after, before), np.setdiff1d(before, after)
-
-
-def _apply_numbers(numbers: Offsets, added: Offsets, removed: Offsets) -> Offsets:
-    # In the order of arrival: links are split for training by their order.
-    return np.concatenate([numbers[~np.isin(numbers, removed)], added])
+def _apply_diff(values: IntArray, added: Offsets, removed: Offsets) -> IntArray:
+    if not len(added) and not len(removed):
+        return values
+    kept = values[~np.isin(_number(values), removed)]
+    new = added
+    if values.ndim == 2:
+        new = np.stack([added >> PAIR_BITS, added & ((1 << PAIR_BITS) - 1)], axis=1)
+    return np.concatenate([kept, new]).astype(np.int32)
 
 
 def _merge_numbers(

@@ -336,6 +336,8 @@ def change_lists(
 
 
 def _replace_pairs(pairs: IntArray, removed: IntArray, added: IntArray) -> IntArray:
+    if not len(removed) and not len(added):
+        return pairs
     gone = np.concatenate([_number_pairs(removed), _number_pairs(added)])
     # Those that are added and known are moved to the end, which makes no difference.
     return np.concatenate([pairs[~np.isin(_number_pairs(pairs), gone)], added]).astype(np.int32)
@@ -503,12 +505,17 @@ def _add_share(
 
 def _list_changed_pairs(before: IntArray, after: IntArray) -> NDArray[np.int64]:
     """The pairs that are in one of two lists."""
+    if after is before:
+        # There may be very many trusted links, and most updates change none.
+        return np.empty((0, 2), dtype=np.int64)
     keys = np.setxor1d(_number_pairs(before), _number_pairs(after))
     return np.stack(np.divmod(keys, PAIR_WIDTH), axis=1)
 
 
 def _list_new_pairs(before: IntArray, after: IntArray) -> NDArray[np.int64]:
     """The pairs that are in the second list only."""
+    if after is before:
+        return np.empty((0, 2), dtype=np.int64)
     keys = np.setdiff1d(_number_pairs(after), _number_pairs(before))
     return np.stack(np.divmod(keys, PAIR_WIDTH), axis=1)
 
