@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,32 +20,27 @@ def move_blocks(adjacency: Adjacency, seed: int) -> Adjacency:
     shift = start[: adjacency.node_count] - adjacency.start
     node = np.repeat(np.arange(adjacency.node_count), adjacency.stop - adjacency.start)
 
-    def move(values: NDArray[np.generic]) -> NDArray[np.generic]:
-        out = np.full(len(place) + SPARE_EDGES, WRONG).astype(values.dtype)
+    def move(values: NDArray[Any]) -> NDArray[Any]:
+        out = np.full(len(place) + SPARE_EDGES, WRONG, dtype=values.dtype)
         out[np.flatnonzero(place >= 0)] = values[place[place >= 0]]
         return out
 
+    spare = np.zeros(SPARE_NODES)
     return adjacency._replace(
         start=start,
         stop=stop,
+        relation=move(adjacency.relation),
+        neighbour=move(adjacency.neighbour),
         group_end=move(adjacency.group_end + shift[node]),
+        functionality=move(adjacency.functionality),
+        inverse_functionality=move(adjacency.inverse_functionality),
+        sorted_relation=move(adjacency.sorted_relation),
+        sorted_neighbour=move(adjacency.sorted_neighbour),
+        sorted_inverse_functionality=move(adjacency.sorted_inverse_functionality),
         literal_start=np.append(
-            adjacency.literal_start + shift[: adjacency.entity_count],
-            np.zeros(SPARE_NODES, dtype=np.int64),
+            adjacency.literal_start + shift[: adjacency.entity_count], spare.astype(np.int64)
         ),
-        degree_discount=np.append(adjacency.degree_discount, np.zeros(SPARE_NODES, np.float32)),
-        **{
-            name: move(getattr(adjacency, name))
-            for name in (
-                "relation",
-                "neighbour",
-                "functionality",
-                "inverse_functionality",
-                "sorted_relation",
-                "sorted_neighbour",
-                "sorted_inverse_functionality",
-            )
-        },
+        degree_discount=np.append(adjacency.degree_discount, spare.astype(np.float32)),
     )
 
 
@@ -70,7 +67,7 @@ def _place_blocks(
     parts: list[NDArray[np.int64]] = []
     end = 0
     for node in rng.permutation(len(old_start)):
-        gap = rng.integers(3)
+        gap = int(rng.integers(3))
         block = np.arange(old_start[node], old_stop[node])
         parts += [np.full(gap, -1), block]
         start[node], stop[node] = end + gap, end + gap + len(block)

@@ -1,7 +1,7 @@
 """The search for candidates: the counterparts of an entity with most support.
 
 The support of a pair is the sum of the weights of its evidence: for each x, what its facts meet is
-added up (meetings.py). The support is the same from both sides, so that one pass can serve both.
+added up (fact_pairs.py). The support is the same from both sides, so that one pass can serve both.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from everalign._numba import jit_cached
 from everalign._parallel import map_chunks, thread_count
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
+from everalign.methods.evidence.fact_pairs import FactPairs, find_fact_pairs, list_facts
 from everalign.methods.evidence.hashing import EMPTY, Keys, count_slots, create_keys, find_slot
-from everalign.methods.evidence.meetings import Meetings, find_meetings, list_facts
 from everalign.methods.evidence.relations import Inclusion, Matches
 
 CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
@@ -86,13 +86,13 @@ def search_candidates(
         Left entity, right entity and support of each pair, in the order of `wanted`, best first.
     """
     facts = list_facts(left, matches, wanted)
-    meetings = find_meetings(right, matches, inclusion, facts, min_weight)
+    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, min_weight)
     all_wanted = np.ones(len(wanted), dtype=np.bool_)
     nobody = _BestCounterparts.create(all_wanted[:0], max_candidates)
 
     def search_chunk(first: int, end: int) -> Support:
         return _gather_support(
-            left, right, facts.start[first : end + 1], facts.number, meetings,
+            left, right, facts.start[first : end + 1], facts.number, fact_pairs,
             wanted[first:end], all_wanted[first:end], searchable, rejected, max_candidates, nobody,
         )  # fmt: skip
 
@@ -135,12 +135,12 @@ def search_both_sides(
     entities = np.flatnonzero(searchable[0]).astype(np.int32)
     left_wanted = wanted[0][entities]
     facts = list_facts(left, matches, entities)
-    meetings = find_meetings(right, matches, inclusion, facts, min_weight)
+    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, min_weight)
 
     def search_chunk(first: int, end: int) -> tuple[Support, _BestCounterparts]:
         best = _BestCounterparts.create(wanted[1], max_candidates)
         found = _gather_support(
-            left, right, facts.start[first : end + 1], facts.number, meetings,
+            left, right, facts.start[first : end + 1], facts.number, fact_pairs,
             entities[first:end], left_wanted[first:end], searchable[1], rejected, max_candidates,
             best,
         )  # fmt: skip
@@ -168,7 +168,7 @@ def _gather_support(
     right: Adjacency,
     fact_start: OffsetArray,
     facts: IntArray,
-    meetings: Meetings,
+    fact_pairs: FactPairs,
     entities: IntArray,
     wanted: BoolArray,
     searchable: BoolArray,
@@ -194,12 +194,14 @@ def _gather_support(
     for n in range(entities.size):
         x, x_facts = entities[n], facts[fact_start[n] : fact_start[n + 1]]
         x_rejected = rejected.counterpart[rejected.start[x] : rejected.stop[x]]
-        most = x_rejected.size + _count_met(x_facts, meetings)
+        most = x_rejected.size + _count_met(x_facts, fact_pairs)
         if 2 * most > keys.size:
             keys = create_keys(most)
             sums, met = np.zeros(keys.size, dtype=np.float64), np.empty(keys.size, dtype=np.int64)
         x_keys = keys[: count_slots(most)]
-        met_count = _sum_weights(x_facts, meetings, right.neighbour, x_rejected, x_keys, sums, met)
+        met_count = _sum_weights(
+            x_facts, fact_pairs, right.neighbour, x_rejected, x_keys, sums, met
+        )
         first = count
         for k in range(met_count):
             x2, support = x_keys[met[k]], sums[met[k]]
@@ -229,20 +231,20 @@ def _gather_support(
 
 
 @jit_cached()
-def _count_met(facts: IntArray, meetings: Meetings) -> int:
+def _count_met(facts: IntArray, fact_pairs: FactPairs) -> int:
     """Count the entities that an entity meets, as often as it does."""
-    start, stop, first, end = meetings.start, meetings.stop, meetings.first, meetings.end
+    start, stop, first, end = fact_pairs.start, fact_pairs.stop, fact_pairs.first, fact_pairs.end
     count = 0
     for fact in facts:
-        for meeting in range(start[fact], stop[fact]):
-            count += end[meeting] - first[meeting]
+        for fact_pair in range(start[fact], stop[fact]):
+            count += end[fact_pair] - first[fact_pair]
     return count
 
 
 @jit_cached()
 def _sum_weights(
     facts: IntArray,
-    meetings: Meetings,
+    fact_pairs: FactPairs,
     neighbour: IntArray,
     rejected: IntArray,
     keys: Keys,
@@ -253,8 +255,8 @@ def _sum_weights(
 
     Entities and sums are put into the map; `met` lists the slots. Returns their number.
     """
-    start, stop, first, end = meetings.start, meetings.stop, meetings.first, meetings.end
-    weights = meetings.weight
+    start, stop, first, end = fact_pairs.start, fact_pairs.stop, fact_pairs.first, fact_pairs.end
+    weights = fact_pairs.weight
     count = 0
     for x2 in rejected:
         slot = find_slot(keys, x2)
@@ -262,9 +264,9 @@ def _sum_weights(
         keys[slot], sums[slot], met[count] = x2, -np.inf, slot
         count += 1
     for fact in facts:
-        for meeting in range(start[fact], stop[fact]):
-            weight = weights[meeting]
-            for edge in range(first[meeting], end[meeting]):
+        for fact_pair in range(start[fact], stop[fact]):
+            weight = weights[fact_pair]
+            for edge in range(first[fact_pair], end[fact_pair]):
                 slot = find_slot(keys, neighbour[edge])
                 # Without a branch, since nobody could predict it.
                 met[count] = slot

@@ -48,7 +48,7 @@ class Facts(NamedTuple):
     inverse_functionality: FloatArray
 
 
-class Meetings(NamedTuple):
+class FactPairs(NamedTuple):
     """The facts of the other side that each fact meets, and what this weighs.
 
     Attributes:
@@ -113,9 +113,9 @@ def list_facts(left: Adjacency, matches: Matches, wanted: IntArray) -> Facts:
     )
 
 
-def find_meetings(
+def find_fact_pairs(
     right: Adjacency, matches: Matches, inclusion: Inclusion, facts: Facts, min_weight: float
-) -> Meetings:
+) -> FactPairs:
     """Find the facts of the other side that each fact meets.
 
     Args:
@@ -126,10 +126,10 @@ def find_meetings(
         min_weight: Pairs of facts that weigh less are left out.
 
     Returns:
-        The meetings of each fact, by match and by relation.
+        The pairs of each fact, by match and by relation.
     """
 
-    def meet_chunk(first: int, end: int) -> Meetings:
+    def meet_chunk(first: int, end: int) -> FactPairs:
         return _meet_facts(
             right, matches, inclusion, facts.relation[first:end], facts.neighbour[first:end],
             facts.inverse_functionality[first:end], min_weight,
@@ -142,7 +142,7 @@ def find_meetings(
         chunk._replace(start=chunk.start + shift, stop=chunk.stop + shift)
         for chunk, shift in zip(chunks, shifts, strict=True)
     ]
-    return Meetings(*(np.concatenate(column) for column in zip(*shifted, strict=True)))
+    return FactPairs(*(np.concatenate(column) for column in zip(*shifted, strict=True)))
 
 
 @jit_cached()
@@ -154,7 +154,7 @@ def _meet_facts(
     neighbours: IntArray,
     inverse_functionalities: FloatArray,
     min_weight: float,
-) -> Meetings:
+) -> FactPairs:
     right_start, right_stop, right_relation = right.start, right.stop, right.relation
     group_end, functionalities = right.group_end, right.functionality
     match_start, match_stop = matches.start, matches.stop
@@ -205,4 +205,4 @@ def _meet_facts(
                         count += 1
                 group = end
         stop[n] = count
-    return Meetings(start, stop, firsts[:count], ends[:count], weights[:count])
+    return FactPairs(start, stop, firsts[:count], ends[:count], weights[:count])
