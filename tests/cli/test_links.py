@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,3 +110,15 @@ def test_changes(everalign: Run, state: Path, tmp_path: Path) -> None:
 def test_history_since(everalign: Run, state: Path) -> None:
     events = json.loads(everalign("history", state, LEFT[1], "--since", 1, "--json").stdout)
     assert [event["kind"] for event in events] == ["retracted", "revised"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["links"], ["links", "--json"], ["history"], ["status"]])
+def test_a_closed_pipe_ends_a_command_quietly(state: Path, command: list[str]) -> None:
+    name, *options = command
+    arguments = [sys.executable, "-m", "everalign", name, str(state), *options]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 0)

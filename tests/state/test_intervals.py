@@ -13,10 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everalign.errors import StateDamagedError
+from everalign.pipeline import diff_local_links
 from everalign.state import StateStore
 from everalign.state import link_table as link_tables
 from everalign.state.intervals import LinkInterval, PairStatus, build_link_set
-from everalign.state.ledger import EventKind, LedgerEvent, LinkSet, replay_events
+from everalign.state.ledger import (
+    EventKind,
+    LedgerEvent,
+    LinkSet,
+    PartnerIndex,
+    ScoredPair,
+    merge_best_first,
+    merge_links,
+    replay_events,
+)
 
 IDS = st.integers(0, 4)
 SCORES = st.sampled_from([0.25, 0.5, 0.75])
@@ -238,3 +248,31 @@ def test_a_link_where_the_next_version_goes_is_not_followed(
     with pytest.raises(Exception, match="000001 is a symbolic link"):
         StateStore.open(tmp_path / "state", write=True)
     assert (tmp_path / "outside").exists()
+
+
+FOUND = st.lists(st.builds(ScoredPair, IDS, IDS, SCORES), max_size=5).map(
+    lambda links: merge_best_first([], links)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(HISTORIES, st.frozensets(IDS), st.frozensets(IDS), FOUND)
+def test_a_local_change_of_found_links_equals_a_change_of_all(
+    history: History, lefts: frozenset[int], rights: frozenset[int], found: list[ScoredPair]
+) -> None:
+    with TemporaryDirectory() as directory, make_store(Path(directory, "s"), history) as store:
+        version, before = len(history), store.read_links()
+        events = diff_local_links(store, (set(lefts), set(rights)), found, version)
+        store.commit_version({}, events, {})
+        # The same with all links at hand: what is found takes the place of what was.
+        decided = before.confirmed_pairs, before.rejected_pairs
+        wanted = {link.pair for link in merge_links([], found, merge_best_first, *decided)}
+        partners = PartnerIndex(wanted)
+        for left, right, _ in before.found_links:
+            untouched = left not in lefts and right not in rights
+            if untouched and not partners.competing_pairs((left, right)):
+                wanted.add((left, right))
+        after = store.read_links()
+        assert {link.pair for link in after.found_links} == wanted
+        assert after.confirmed_pairs == before.confirmed_pairs
+        assert after.rejected_pairs == before.rejected_pairs

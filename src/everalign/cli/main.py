@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
@@ -50,6 +51,21 @@ Examples:
 
 class SectionedGroup(click.Group):
     """A group whose help lists the commands in the sections of `SECTIONS`."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command.
+
+        Args:
+            ctx: The context of the command line.
+
+        Returns:
+            What the command returns.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Here already: click itself would end with exit code 1.
+            _exit_closed_pipe()
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, section by section.
@@ -136,7 +152,7 @@ def _exit_with_error(message: str) -> None:
     sys.exit(USER_ERROR)
 
 
-def _exit_closed_pipe() -> None:
+def _exit_closed_pipe() -> NoReturn:
     """End as if all were written: who reads the output has read enough, such as `head`."""
     # Python would try to write the rest of its buffer when it ends, and complain.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

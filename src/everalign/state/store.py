@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from everalign._platform import sync_directory
-from everalign.errors import StateDamagedError, StateError
+from everalign.errors import StateError
 from everalign.state.catalogue import Catalogue, DeltaRow
 from everalign.state.database import create_database, open_database
-from everalign.state.decision_table import DecisionChanges, EntityOfSide
-from everalign.state.decisions import DecisionKind
+from everalign.state.decision_table import DecisionChanges
 from everalign.state.deltas import (
     NAME_LISTS,
     Delta,
@@ -37,14 +36,11 @@ from everalign.state.files import (
     write_arrays,
     write_bundle,
 )
-from everalign.state.folding import DecisionPlan, DecisionPlanner
-from everalign.state.inbox import DecisionInbox, create_inbox, open_inbox
-from everalign.state.intervals import LinkInterval, PairStatus, build_link_set
+from everalign.state.folding import DecisionPlan
+from everalign.state.inbox import create_inbox
 from everalign.state.ledger import LedgerEvent
-from everalign.state.link_table import PAGE_SIZE
+from everalign.state.ledger_reader import LedgerReader
 from everalign.state.links import (
-    LinkSet,
-    Pair,
     ScoredPair,
 )
 from everalign.state.method_output import MethodOutput, read_proposals
@@ -56,7 +52,7 @@ logger = logging.getLogger(__name__)
 MERGED_CHANGES = 8
 
 
-class StateStore:
+class StateStore(LedgerReader):
     """All that is known about one alignment: settings, names, deltas, versions and link events.
 
     An update has two steps: `journal_delta` stores what came in, `commit_version` what became of
@@ -76,11 +72,8 @@ class StateStore:
     def __init__(
         self, layout: StateLayout, catalogue: Catalogue, resources: ExitStack, *, write: bool
     ) -> None:
-        self._layout = layout
-        self._catalogue = catalogue
-        self._resources = resources
+        super().__init__(layout, catalogue, resources)
         self._write = write
-        self._latest_links: tuple[int, LinkSet] | None = None
 
     @classmethod
     def create(cls, directory: str | Path, settings: Mapping[str, str]) -> Self:
@@ -452,287 +445,6 @@ class StateStore:
         arrays, changes = self.load_method(version)
         return read_proposals(arrays, changes)
 
-    def read_events(
-        self, left: int | None = None, right: int | None = None, since: int = 0
-    ) -> list[LedgerEvent]:
-        """Read link events, oldest first.
-
-        Args:
-            left: A left entity; None stands for any.
-            right: A right entity; None stands for any.
-            since: The first version.
-
-        Returns:
-            The events.
-        """
-        rows = self._catalogue.read_events(since, self._catalogue.last_version, left, right)
-        return [event for _, event in rows]
-
-    def iterate_events(self, first: int, last: int) -> Iterator[LedgerEvent]:
-        """Iterate over the link events of a range of versions, oldest first.
-
-        Args:
-            first: The first version.
-            last: The last version.
-
-        Yields:
-            The events; one page of them is in memory.
-        """
-        after = 0
-        while page := self._catalogue.read_events(first, last, after=after, limit=PAGE_SIZE):
-            yield from (event for _, event in page)
-            after, first = page[-1][0], page[-1][1].version
-
-    def count_links(self, version: int | None = None) -> tuple[int, int, int]:
-        """Count links without reading them.
-
-        Args:
-            version: The version; the last one by default.
-
-        Returns:
-            The numbers of given links, found links and rejected pairs.
-
-        Raises:
-            StateError: There is no such version.
-        """
-        number = self._resolve_version(version)
-        row = self._catalogue.read_version(number)
-        return (0, 0, 0) if row is None else row.counts
-
-    def read_links(self, version: int | None = None) -> LinkSet:
-        """Read all links in force and all rejected pairs.
-
-        Args:
-            version: The version; the last one by default.
-
-        Returns:
-            The links in force at that version.
-
-        Raises:
-            StateError: There is no such version.
-            StateDamagedError: A row has changed or is missing.
-        """
-        number = self._resolve_version(version)
-        if self._latest_links is not None and self._latest_links[0] == number:
-            return self._latest_links[1]
-        links = build_link_set(self._catalogue.links.iterate(number))
-        count = len(links.links) + len(links.rejected_pairs)
-        if count != sum(self.count_links(version)):
-            raise StateDamagedError(f"{self._layout.database} lacks links of version {number}")
-        # One command asks for the latest links several times: they are read once.
-        if number == self._catalogue.last_version:
-            self._latest_links = number, links
-        return links
-
-    def read_links_of(
-        self, lefts: Collection[int], rights: Collection[int], version: int | None = None
-    ) -> LinkSet:
-        """Read the links in force and the rejected pairs of some entities.
-
-        Args:
-            lefts: Left entities.
-            rights: Right entities.
-            version: The version; the last one by default.
-
-        Returns:
-            The links that have one of these entities.
-
-        Raises:
-            StateError: There is no such version.
-        """
-        number = self._resolve_version(version)
-        return build_link_set(self._catalogue.links.read_of_entities(lefts, rights, number))
-
-    def read_link_page(
-        self,
-        version: int | None = None,
-        after: LinkInterval | None = None,
-        limit: int = PAGE_SIZE,
-        status: PairStatus | None = None,
-    ) -> list[LinkInterval]:
-        """Read a page of the links in force and the rejected pairs, in the order of left ids.
-
-        Args:
-            version: The version; the last one by default.
-            after: The last row of the page before; None for the first page.
-            limit: The most rows to read.
-            status: Only pairs with this status; any if None.
-
-        Returns:
-            At most `limit` rows; fewer at the end.
-
-        Raises:
-            StateError: There is no such version.
-        """
-        number = self._resolve_version(version)
-        return self._catalogue.links.read_page(number, after, limit, status)
-
-    def iterate_links(
-        self, status: PairStatus, version: int | None = None
-    ) -> Iterator[LinkInterval]:
-        """Iterate over the pairs with a status, best first.
-
-        Args:
-            status: Given, found or rejected.
-            version: The version; the last one by default.
-
-        Returns:
-            The pairs by descending score, then by left id. At the last version, one page of them
-            is in memory.
-
-        Raises:
-            StateError: There is no such version.
-        """
-        number = self._resolve_version(version)
-        if number == self._catalogue.last_version and status is not PairStatus.REJECTED:
-            return self._catalogue.links.iterate_best(number, status)
-        if status is PairStatus.REJECTED:
-            # A left entity may have several: they have no order but that of their ids.
-            return self._catalogue.links.iterate(number, status)
-        # The index has the links of now; those of then are sorted here.
-        rows = self._catalogue.links.iterate(number, status)
-        return iter(sorted(rows, key=lambda row: (-row.score, row.left)))
-
-    def read_link_changes(
-        self, start: int, end: int
-    ) -> tuple[list[LinkInterval], list[LinkInterval]]:
-        """Read what differs between two versions.
-
-        Args:
-            start: A version.
-            end: The same or a later version.
-
-        Returns:
-            What was in force at `start` and ended since, and what is in force at `end` and began
-            since. A pair may be in both, even with the same score.
-
-        Raises:
-            StateError: There is no such version.
-        """
-        self._check_exists(start)
-        self._check_exists(end)
-        return self._catalogue.links.read_changed(start, end)
-
-    def read_decisions(self, version: int | None = None) -> dict[Pair, DecisionKind]:
-        """Read all decisions in force.
-
-        Args:
-            version: The version; the last one by default.
-
-        Returns:
-            The kind of each decision, oldest first.
-
-        Raises:
-            StateError: There is no such version.
-        """
-        number = self._resolve_version(version)
-        return {row.pair: row.kind for row in self._catalogue.decisions.read_all(number)}
-
-    def read_decisions_of(
-        self, lefts: Collection[int], rights: Collection[int], version: int | None = None
-    ) -> dict[Pair, DecisionKind]:
-        """Read the decisions in force about some entities.
-
-        Args:
-            lefts: Left entities.
-            rights: Right entities.
-            version: The version; the last one by default.
-
-        Returns:
-            The kind of each decision, oldest first.
-
-        Raises:
-            StateError: There is no such version.
-        """
-        number = self._resolve_version(version)
-        rows = self._catalogue.decisions.read_of_entities(lefts, rights, number)
-        return {row.pair: row.kind for row in rows}
-
-    def list_decided_pairs(self, start: int, end: int) -> set[Pair]:
-        """List the pairs about which decisions began or ended between two versions.
-
-        Args:
-            start: A version.
-            end: A later version.
-
-        Returns:
-            Pairs of ids.
-        """
-        return self._catalogue.decisions.list_changed_pairs(start, end)
-
-    def was_decided(self, pair: Pair) -> bool:
-        """Tell whether there ever was a decision about a pair, also one that is waiting.
-
-        Args:
-            pair: Two ids.
-
-        Returns:
-            Whether there was, also if it was withdrawn.
-        """
-        return self._catalogue.decisions.was_decided(pair) or any(
-            row.pair == pair and row.kind is not DecisionKind.UNSURE
-            for row in self.inbox.read_of_entity(*pair)
-        )
-
-    def read_removed_entities(self) -> set[EntityOfSide]:
-        """Read the entities that have no facts at the last version.
-
-        Returns:
-            Side and id of each.
-        """
-        return self._catalogue.decisions.read_removed(self._catalogue.last_version)
-
-    def plan_decisions(self) -> DecisionPlanner:
-        """Prepare to plan the decisions of the next version.
-
-        Returns:
-            A planner that reads what it needs from this store.
-        """
-        return DecisionPlanner(
-            self._catalogue.links, self._catalogue.decisions, self.next_version()
-        )
-
-    @cached_property
-    def inbox(self) -> DecisionInbox:
-        """The decision inbox; it can be written to also if the store is open for reading."""
-        return self._resources.enter_context(open_inbox(self._layout))
-
-    def inbox_upto(self) -> int:
-        """Return the number of the last decision that the last version has taken up.
-
-        Returns:
-            The number; those after it are waiting.
-        """
-        row = self._catalogue.read_version(self._catalogue.last_version)
-        return 0 if row is None else row.inbox_upto
-
-    def find_folding_version(self, decision: int) -> int | None:
-        """Find the version that has taken up a decision of the inbox.
-
-        Args:
-            decision: The number of the decision.
-
-        Returns:
-            The version, or None if the decision is waiting.
-        """
-        return self._catalogue.find_folding_version(decision)
-
-    def compute_digest_of(self, version: int) -> str:
-        """Compute the digest of a version again, from its rows.
-
-        Args:
-            version: The version.
-
-        Returns:
-            The digest, which equals that of `list_versions` if nothing has changed.
-
-        Raises:
-            StateError: There is no such version.
-            StateDamagedError: A row is not as it was written.
-        """
-        self._check_exists(version)
-        return self._catalogue.compute_digest_of(version, self.inbox)
-
     def _load_delta(self, row: DeltaRow) -> Delta:
         return Delta(
             row.digest,
@@ -754,15 +466,6 @@ class StateStore:
     def _check_writable(self) -> None:
         if not self._write:
             raise StateError(f"{self._layout.root} is open for reading only")
-
-    def _resolve_version(self, version: int | None) -> int:
-        if version is not None:
-            self._check_exists(version)
-        return self._catalogue.last_version if version is None else version
-
-    def _check_exists(self, version: int) -> None:
-        if not 0 <= version <= self._catalogue.last_version:
-            raise StateError(f"{self._layout.root} has no version {version}")
 
 
 def _check_unused(layout: StateLayout) -> None:
