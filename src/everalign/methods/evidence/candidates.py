@@ -11,6 +11,7 @@ from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.matching import mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetArray
+from everalign.methods.evidence.sorting import sort_stably
 
 LEFT, RIGHT = range(2)  # sides
 
@@ -310,7 +311,7 @@ def _rank_rows(start: OffsetArray, order: OffsetArray, score: FloatArray, out: F
 def _fill_ranks(rows: OffsetArray, score: FloatArray, out: FloatArray) -> None:
     """Rank by score; of equal ones, the first row comes first."""
     if rows.size > MIN_SORTED_ROWS:
-        ranked = np.argsort(-score[rows], kind="mergesort")
+        ranked = sort_stably(-score[rows].astype(np.float64))
         for rank in range(rows.size):
             out[rows[ranked[rank]], RANK] = rank
         return

@@ -44,6 +44,7 @@ from everalign.methods.evidence.shared_facts import (
     count_having_all,
     insert_fact,
 )
+from everalign.methods.evidence.sorting import sort_stably
 from everalign.methods.evidence.weights import compute_evidence_weight
 
 # Pairs of one parallel task; comparing literals is cheaper than comparing neighbours.
@@ -254,8 +255,12 @@ def _sum_support(
 def _sort_pieces(entry: IntArray, edge: IntArray, count: int) -> None:
     """Sort by entry; pieces of one entry stay in order."""
     if count > MAX_INSERTION_SORT:
-        order = np.argsort(entry[:count], kind="mergesort")
-        entry[:count], edge[:count] = entry[order], edge[order]
+        order = sort_stably(entry[:count].astype(np.float64))
+        # Loops: numba takes long to compile an assignment by an array of positions.
+        unsorted_entry, unsorted_edge = entry[:count].copy(), edge[:count].copy()
+        for piece in range(count):
+            entry[piece] = unsorted_entry[order[piece]]
+            edge[piece] = unsorted_edge[order[piece]]
         return
     for piece in range(1, count):
         e, f, place = entry[piece], edge[piece], piece
