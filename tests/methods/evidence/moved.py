@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +20,23 @@ def move_blocks(adjacency: Adjacency, seed: int) -> Adjacency:
     shift = start[: adjacency.node_count] - adjacency.start
     node = np.repeat(np.arange(adjacency.node_count), adjacency.stop - adjacency.start)
 
-    def move(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    def move(values: NDArray[Any]) -> NDArray[Any]:
         out = np.full(len(place) + SPARE_EDGES, WRONG).astype(values.dtype)
         out[np.flatnonzero(place >= 0)] = values[place[place >= 0]]
         return out
 
+    columns: dict[str, Any] = {
+        name: move(getattr(adjacency, name))
+        for name in (
+            "relation",
+            "neighbour",
+            "functionality",
+            "inverse_functionality",
+            "sorted_relation",
+            "sorted_neighbour",
+            "sorted_inverse_functionality",
+        )
+    }
     return adjacency._replace(
         start=start,
         stop=stop,
@@ -32,18 +46,7 @@ def move_blocks(adjacency: Adjacency, seed: int) -> Adjacency:
             np.zeros(SPARE_NODES, dtype=np.int64),
         ),
         degree_discount=np.append(adjacency.degree_discount, np.zeros(SPARE_NODES, np.float32)),
-        **{
-            name: move(getattr(adjacency, name))
-            for name in (
-                "relation",
-                "neighbour",
-                "functionality",
-                "inverse_functionality",
-                "sorted_relation",
-                "sorted_neighbour",
-                "sorted_inverse_functionality",
-            )
-        },
+        **columns,
     )
 
 
@@ -70,7 +73,7 @@ def _place_blocks(
     parts: list[NDArray[np.int64]] = []
     end = 0
     for node in rng.permutation(len(old_start)):
-        gap = rng.integers(3)
+        gap = int(rng.integers(3))
         block = np.arange(old_start[node], old_stop[node])
         parts += [np.full(gap, -1), block]
         start[node], stop[node] = end + gap, end + gap + len(block)

@@ -13,7 +13,7 @@ from tests.methods.evidence.samples import NO_LINKS
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.neighbourhood import compare_neighbourhoods
 from everalign.methods.evidence.propagation import GraphPair
-from everalign.methods.evidence.relations import align_relations, index_matches
+from everalign.methods.evidence.relations import MatchIndex, align_relations, index_matches
 from everalign.methods.evidence.support import Support, search_both_sides, search_candidates
 
 CONFIG = EvidenceParameters(max_fact_degree=3, inclusion_prior_strength=50.0)
@@ -26,7 +26,7 @@ def same(one: Support, two: Support) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 
-def both_layouts(case: Case, seed: int) -> list[tuple[GraphPair, object]]:
+def both_layouts(case: Case, seed: int) -> list[tuple[GraphPair, MatchIndex]]:
     plain = GraphPair(*case.adjacencies(CONFIG), NO_LINKS, CONFIG)
     moved = GraphPair(
         move_blocks(plain.left, seed), move_blocks(plain.right, seed + 1), NO_LINKS, CONFIG
@@ -49,8 +49,8 @@ def test_relations_and_comparisons_do_not_depend_on_the_layout(case: Case, seed:
         for column, moved_column in zip(side, moved_side, strict=True):
             # Sums over matches may be in another order of entities, never of another size.
             assert column == pytest.approx(moved_column, rel=1e-6)
-    for side, moved_side in zip(rows, moved_rows, strict=True):
-        assert np.array_equal(side, moved_side)
+    for compared, moved_compared in zip(rows, moved_rows, strict=True):
+        assert np.array_equal(compared, moved_compared)
 
 
 @pytest.mark.slow
@@ -59,10 +59,10 @@ def test_one_pass_finds_what_two_searches_find(case: Case, seed: int, max_candid
     sizes = case.sizes
     rng = np.random.default_rng(seed)
     # Some entities are linked, some are not asked for, and one pair is rejected.
-    searchable = tuple(np.append(rng.random(n) < 0.8, np.zeros(SPARE, bool)) for n in sizes)
-    wanted = tuple(
-        mask[:n] & (rng.random(n) < 0.8) for mask, n in zip(searchable, sizes, strict=True)
-    )
+    masks = [np.append(rng.random(n) < 0.8, np.zeros(SPARE, np.bool_)) for n in sizes]
+    searchable = masks[0], masks[1]
+    asked = [mask[:n] & (rng.random(n) < 0.8) for mask, n in zip(masks, sizes, strict=True)]
+    wanted = asked[0], asked[1]
     rejected = index_matches(
         np.array([0]), np.array([0]), np.ones(1), (sizes[0] + SPARE, sizes[1] + SPARE)
     )

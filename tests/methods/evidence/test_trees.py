@@ -33,7 +33,7 @@ def train(missing: float, leaves: int, trees: int = 12, **options: Any) -> light
 
 
 def check_same(model: lightgbm.Booster, features: FloatArray) -> None:
-    expected = model.predict(features, num_threads=1).astype(np.float32)
+    expected = np.asarray(model.predict(features, num_threads=1), dtype=np.float32)
     found = parse_trees(model.model_to_string()).predict(features)
     assert found.tolist() == expected.tolist()
 
