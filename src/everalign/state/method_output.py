@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from everalign.state.files import Array
+from everalign.state.files import Array, LazyMapping
 from everalign.state.links import ScoredPair, pairs_from_array, pairs_to_array
 
 Arrays: TypeAlias = Mapping[str, Array]
@@ -79,6 +79,19 @@ class MethodOutput:
             changes=arrays,
             merge=lambda parts: {**merge(parts), **_merge_proposals(parts)},
         )
+
+
+def select_own_arrays(arrays: Arrays) -> Arrays:
+    """Select the arrays that the method has stored itself.
+
+    Args:
+        arrays: What was stored at a version.
+
+    Returns:
+        The arrays without the proposals; none of them is read for it.
+    """
+    own = [name for name in arrays if name not in (PROPOSALS_ARRAY, LEFT_ARRAY, RIGHT_ARRAY)]
+    return LazyMapping(own, arrays.__getitem__)
 
 
 def read_proposals(arrays: Arrays, changes: Sequence[Arrays]) -> list[ScoredPair]:

@@ -43,7 +43,7 @@ from everalign.state.ledger_reader import LedgerReader
 from everalign.state.links import (
     ScoredPair,
 )
-from everalign.state.method_output import MethodOutput, read_proposals
+from everalign.state.method_output import MethodOutput, read_proposals, select_own_arrays
 from everalign.state.names import StoredNames
 
 logger = logging.getLogger(__name__)
@@ -415,6 +415,13 @@ class StateStore(LedgerReader):
             StateError: The method has stored nothing yet.
             StateDamagedError: A file is missing or has changed.
         """
+        arrays, changes = self._load_output(version)
+        return select_own_arrays(arrays), [select_own_arrays(part) for part in changes]
+
+    def _load_output(
+        self, version: int | None
+    ) -> tuple[Mapping[str, Array], list[Mapping[str, Array]]]:
+        """Load what was stored for the method, its proposals among it."""
         state = self.find_method_state(version)
         if state.base is None:
             raise StateError(f"{self._layout.root} has nothing that a method has stored")
@@ -442,8 +449,7 @@ class StateStore(LedgerReader):
         self._check_exists(version)
         if self.find_method_state(version).base is None:
             return []
-        arrays, changes = self.load_method(version)
-        return read_proposals(arrays, changes)
+        return read_proposals(*self._load_output(version))
 
     def _load_delta(self, row: DeltaRow) -> Delta:
         return Delta(

@@ -14,9 +14,12 @@ from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.config import Config
 from everalign.graph import Graph, IntArray, Vocabulary, encode_links, encode_triples
 from everalign.matching import CandidatePairs
-from everalign.methods import AlignmentTask, Method, create_method
+from everalign.methods import AlignmentTask, Method, StateArrays, create_method
+from everalign.methods.evidence.alignment_state import AlignmentState
+from everalign.methods.evidence.config import EvidenceParameters
 
 Pair = tuple[int, int]
+DEFAULT_PARAMETERS = EvidenceParameters()
 NO_LINKS: IntArray = np.empty((0, 2), dtype=np.int32)
 
 
@@ -88,6 +91,33 @@ def fitted(problem: AlignmentTask, settings: Mapping[str, Any] | None = None) ->
 
 def found(method: Method, problem: AlignmentTask) -> CandidatePairs:
     return method.candidates(problem, no_progress)
+
+
+def stored(method: Method) -> StateArrays:
+    """What a method remembers, as a store has it: its next update does not write there."""
+    return {name: array.copy() for name, array in method.save().items()}
+
+
+def restored(arrays: StateArrays) -> Method:
+    """The method that has stored this; the arrays stay as they are."""
+    method = create_method(Config(method="evidence"))
+    method.load({name: array.copy() for name, array in arrays.items()})
+    return method
+
+
+def open_state(
+    arrays: StateArrays, config: EvidenceParameters = DEFAULT_PARAMETERS
+) -> AlignmentState:
+    copies = {name: array.copy() for name, array in arrays.items()}
+    return AlignmentState.from_arrays(copies, config)
+
+
+def match_probabilities(arrays: StateArrays) -> dict[Pair, float]:
+    """The candidates that a method remembers."""
+    candidates = open_state(arrays).blocks.candidates
+    found = candidates.list_all()
+    pairs = zip(found.left.tolist(), found.right.tolist(), strict=True)
+    return dict(zip(pairs, candidates.column("probability")[found.row].tolist(), strict=True))
 
 
 def with_hub(problem: AlignmentTask, neighbours: int) -> AlignmentTask:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.methods.evidence.naming import named
-from tests.methods.evidence.samples import Sampled, fitted, found, sampled
+from tests.methods.evidence.samples import Sampled, fitted, found, restored, sampled, stored
 
 from everalign._progress import no_progress
 from everalign.benchmark.synthetic import SampleConfig
 from everalign.graph import Graph, IntArray
-from everalign.methods import AlignmentTask, Method
+from everalign.methods import AlignmentTask, Method, StateArrays
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +21,12 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def sample() -> Sampled:
     return sampled(SampleConfig(triples=12_000, snapshots=1))
+
+
+@pytest.fixture(scope="module")
+def kept(sample: Sampled) -> StateArrays:
+    """What a fit of the sample leaves."""
+    return stored(fitted(sample.problems[0]))
 
 
 def only(graph: Graph, keep: NDArray[np.bool_]) -> Graph:
@@ -56,9 +62,9 @@ def confidence(method: Method, problem: AlignmentTask) -> dict[tuple[int, int], 
     return dict(zip(result.pairs(), result.score.tolist(), strict=True))
 
 
-def test_a_twentieth_taken_and_given_back(sample: Sampled) -> None:
+def test_a_twentieth_taken_and_given_back(sample: Sampled, kept: StateArrays) -> None:
     problem = sample.problems[0]
-    method = fitted(problem)
+    method = restored(kept)
     before = sample.f1(found(method, problem), 0)
     less = thinned(problem, 0.05)
     method.update(less, no_progress)
@@ -67,9 +73,9 @@ def test_a_twentieth_taken_and_given_back(sample: Sampled) -> None:
     assert sample.f1(found(method, problem), 0) == pytest.approx(before, abs=0.02)
 
 
-def test_a_pair_that_has_lost_all_its_triples_is_gone(sample: Sampled) -> None:
+def test_a_pair_that_has_lost_all_its_triples_is_gone(sample: Sampled, kept: StateArrays) -> None:
     problem = sample.problems[0]
-    method = fitted(problem)
+    method = restored(kept)
     sure = [pair for pair, score in confidence(method, problem).items() if score > 0.9]
     left, right = sure[0]
     after = without_entity(problem, left)
@@ -79,9 +85,9 @@ def test_a_pair_that_has_lost_all_its_triples_is_gone(sample: Sampled) -> None:
     assert (left, right) not in confidence(method, after)
 
 
-def test_an_entity_that_is_gone_has_no_candidate(sample: Sampled) -> None:
+def test_an_entity_that_is_gone_has_no_candidate(sample: Sampled, kept: StateArrays) -> None:
     problem = sample.problems[0]
-    method = fitted(problem)
+    method = restored(kept)
     left = max(confidence(method, problem).items(), key=lambda item: item[1])[0][0]
     after = without_entity(problem, left)
     method.update(after, no_progress)
@@ -125,9 +131,9 @@ def test_what_rested_on_a_withdrawn_link_falls_with_it(sample: Sampled) -> None:
     assert in_chain(replace(problem, seeds=one.seeds)) < 0.1
 
 
-def test_a_withdrawn_link_leaves_its_entities_free(sample: Sampled) -> None:
+def test_a_withdrawn_link_leaves_its_entities_free(sample: Sampled, kept: StateArrays) -> None:
     problem = sample.problems[0]
-    method = fitted(problem)
+    method = restored(kept)
     pair = tuple(problem.seeds[0].tolist())
     changed = problem.seeds[:1, 0], problem.seeds[:1, 1]
     method.update(replace(problem, seeds=problem.seeds[1:], changed_entities=changed), no_progress)
@@ -135,9 +141,11 @@ def test_a_withdrawn_link_leaves_its_entities_free(sample: Sampled) -> None:
     assert any(pair[0] == left for left, _ in known)
 
 
-def test_a_new_trusted_link_ends_what_was_believed_of_its_entities(sample: Sampled) -> None:
+def test_a_new_trusted_link_ends_what_was_believed_of_its_entities(
+    sample: Sampled, kept: StateArrays
+) -> None:
     problem = sample.problems[0]
-    method = fitted(problem)
+    method = restored(kept)
     given = np.array(sample.gold[0][:1], dtype=np.int32)
     after = replace(
         problem,

@@ -12,20 +12,20 @@ from tests.methods.evidence.samples import (
     fitted,
     found,
     grown,
+    match_probabilities,
+    open_state,
+    restored,
     sampled,
+    stored,
     twice,
 )
 
 from everalign._progress import no_progress
 from everalign.benchmark.synthetic import SampleConfig
-from everalign.config import Config
 from everalign.graph import Graph
-from everalign.methods import AlignmentTask, StateArrays, create_method
-from everalign.methods.evidence.method import AlignmentState
+from everalign.methods import AlignmentTask, StateArrays
 
 pytestmark = pytest.mark.slow
-
-Probabilities = dict[tuple[int, int], float]
 
 
 def little_growth(seed: int) -> Sampled:
@@ -40,26 +40,25 @@ def growing() -> Sampled:
     return little_growth(seed=0)
 
 
-def updated(before: AlignmentTask, after: AlignmentTask, full: bool = False) -> StateArrays:
-    """What is kept after a fit and an update."""
-    method = fitted(before)
-    method.update(
-        replace(after, previous_links=found(method, before), rescore_all=full), no_progress
-    )
+@pytest.fixture(scope="module")
+def kept(growing: Sampled) -> StateArrays:
+    """What a fit of the first snapshot leaves."""
+    return stored(fitted(growing.problems[0]))
+
+
+def updated(kept: StateArrays, before: AlignmentTask, after: AlignmentTask) -> StateArrays:
+    """What is kept after an update."""
+    method = restored(kept)
+    method.update(replace(after, previous_links=found(method, before)), no_progress)
     return method.save()
 
 
-def probabilities(arrays: StateArrays) -> Probabilities:
-    pairs = zip(arrays["candidate_left"].tolist(), arrays["candidate_right"].tolist(), strict=True)
-    return dict(zip(pairs, arrays["match_probability"].tolist(), strict=True))
-
-
-def test_the_delta_is_small(growing: Sampled) -> None:
+def test_the_delta_is_small(growing: Sampled, kept: StateArrays) -> None:
     """So small that the models are not trained again: the tests below are about spreading."""
     before, after = growing.problems
     assert len(after.left.triples) > len(before.left.triples)
-    models = {name: array for name, array in fitted(before).save().items() if "_model" in name}
-    arrays = updated(before, after)
+    models = {name: array for name, array in kept.items() if "_model" in name}
+    arrays = updated(kept, before, after)
     assert len(models) == 4
     assert all(arrays[name].tobytes() == model.tobytes() for name, model in models.items())
 
@@ -68,10 +67,10 @@ def qualities(sample: Sampled) -> tuple[float, float, float]:
     """The F1 of an update, of an update that looks at everything again, and of a fit."""
     before, after = sample.problems
     method = fitted(before)
-    links, state = found(method, before), method.save()
+    links, state = found(method, before), stored(method)
     out = []
     for full in (False, True):
-        method.load(state)
+        method = restored(state)
         method.update(replace(after, previous_links=links, rescore_all=full), no_progress)
         out.append(sample.f1(found(method, after), 1))
     at_once = found(fitted(replace(after, known_left_count=0, known_right_count=0)), after)
@@ -94,17 +93,20 @@ def test_a_delta_leaves_alone_what_it_cannot_reach(growing: Sampled) -> None:
     both = twice(one)
     news = both.left.entity_count
     delta = [(news, 0, 0), (news, 1, 1), (news, 0, 2)]
-    before = probabilities(fitted(both).save())
-    after = probabilities(updated(both, grown(both, delta, [(0, 0, 1), (0, 0, 2)])))
+    kept = stored(fitted(both))
+    before = match_probabilities(kept)
+    after = match_probabilities(updated(kept, both, grown(both, delta, [(0, 0, 1), (0, 0, 2)])))
     far = {pair: p for pair, p in before.items() if pair[0] >= n and pair[1] >= m}
     assert len(far) > 100
     assert {pair: after[pair] for pair in far} == far
     assert after != before
 
 
-def test_an_update_that_brings_nothing_changes_nothing(growing: Sampled) -> None:
+def test_an_update_that_brings_nothing_changes_nothing(
+    growing: Sampled, kept: StateArrays
+) -> None:
     before = growing.problems[0]
-    assert probabilities(updated(before, before)) == probabilities(fitted(before).save())
+    assert match_probabilities(updated(kept, before, before)) == match_probabilities(kept)
 
 
 def test_new_entities_are_found_where_all_others_are_linked() -> None:
@@ -123,29 +125,26 @@ def test_new_entities_are_found_where_all_others_are_linked() -> None:
     assert found(method, after).accepted().pairs() == [(n, n) for n in range(200, 205)]
 
 
-def test_saved_state_is_restored(growing: Sampled) -> None:
-    arrays = fitted(growing.problems[0]).save()
-    for array in arrays.values():
-        array.flags.writeable = False  # as it is when it lies on disk
-    again = AlignmentState.from_arrays(arrays).to_arrays(0.1)
+def test_saved_state_is_restored(kept: StateArrays) -> None:
+    again = open_state(kept).to_arrays()
     assert {name: value.tolist() for name, value in again.items()} == {
-        name: value.tolist() for name, value in arrays.items()
+        name: value.tolist() for name, value in kept.items()
     }
 
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_loaded_method_updates_as_before(growing: Sampled, full: bool) -> None:
     before, after = growing.problems
-    method, other = fitted(before), create_method(Config(method="evidence"))
-    other.load(method.save())
+    method = fitted(before)
+    other = restored(stored(method))
     for each in (method, other):
         each.update(replace(after, rescore_all=full), no_progress)
-    assert probabilities(other.save()) == probabilities(method.save())
+    assert match_probabilities(other.save()) == match_probabilities(method.save())
 
 
 def test_state_without_models_is_restored(growing: Sampled) -> None:
     bare = replace(growing.problems[0], seeds=NO_LINKS, validation=NO_LINKS)
-    arrays = fitted(bare).save()
-    state = AlignmentState.from_arrays(arrays)
+    arrays = stored(fitted(bare))
+    state = open_state(arrays)
     assert state.models is None
-    assert state.to_arrays(0.1).keys() == arrays.keys()
+    assert state.to_arrays().keys() == arrays.keys()

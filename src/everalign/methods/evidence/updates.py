@@ -90,6 +90,8 @@ def update_graphs(state: IncrementalState, change: AlignmentChange) -> EntityIds
     Returns:
         Left and right entities whose facts, trusted links or decisions have changed.
     """
+    # Computed when first asked for: `update_searchable` compares with how it was before.
+    _ = state.searchable
     nodes = state.change_facts(change.facts)
     relinked = _list_changed_pairs(state.anchors, change.anchors)
     excluded = [np.setxor1d(*ids) for ids in zip(state.excluded, change.excluded, strict=True)]
