@@ -109,7 +109,9 @@ def build_state(directory: Path, triples: int, config: Config, share: float) -> 
     (directory / "triples.json").write_text(json.dumps(chosen), encoding="utf-8")
     present = [rows[place] for place in np.sort(order[cut:])]
     left, right = ([triple for side, triple in present if side == index] for index in (0, 1))
-    known = [{name for triple in graph for name in (triple[0], triple[2])} for graph in (left, right)]
+    known = [
+        {name for triple in graph for name in (triple[0], triple[2])} for graph in (left, right)
+    ]
     seeds, validation = (
         [pair for pair in pairs if pair[0] in known[0] and pair[1] in known[1]]
         for pairs in (sample.seeds, sample.validation_links)
@@ -169,13 +171,14 @@ def measure_update(aligner: Aligner, change: ChangeSet) -> Row:
     result = aligner.update(change=change)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     (report,) = result.reports
+    # Only an update that changes everything stores each array in a file of its own.
+    folder = aligner.state / "versions" / f"{report.version:06d}"
     return {
         "cpu_seconds": cpu,
         "wall_seconds": wall,
         "written_bytes": read_written_bytes() - written,
         "grown_bytes": measure_directory(aligner.state) - size,
-        # Only an update that changes everything stores each array in a file of its own.
-        "retrained": not (aligner.state / "versions" / f"{report.version:06d}" / "arrays.npz").exists(),
+        "retrained": not (folder / "arrays.bundle").exists(),
         "links_changed": report.links_added + report.links_revised + report.links_retracted,
     }
 
