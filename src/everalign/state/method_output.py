@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from everalign.state.files import Array
+from everalign.state.array_format import Array
 from everalign.state.links import ScoredPair, pairs_from_array, pairs_to_array
 
 Arrays: TypeAlias = Mapping[str, Array]
