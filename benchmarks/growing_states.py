@@ -30,7 +30,7 @@ HELD_BACK_SHARE, MAX_HELD_BACK = 0.1, 150_000
 # So many triples of the aligned graphs are noted, for deltas that remove some.
 REMOVABLE = 10_000
 
-SideTriples = tuple[int, Triple]
+SideTriple = tuple[int, Triple]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class GrowingState:
     """
 
     directory: Path
-    held_back: list[SideTriples]
-    present: list[SideTriples]
+    held_back: list[SideTriple]
+    present: list[SideTriple]
     facts: Row
 
     @contextmanager
@@ -86,10 +86,14 @@ def open_state(
         facts = run_in_child(build_state, directory, triples, config, share)
         (directory / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
     kept = json.loads((directory / "triples.json").read_text(encoding="utf-8"))
-    lists = ([(side, tuple(triple)) for side, triple in kept[name]] for name in kept)
+    held_back, present = (
+        [(side, (head, relation, tail)) for side, (head, relation, tail) in kept[name]]
+        for name in ("held_back", "present")
+    )
     return GrowingState(
         directory / "state",
-        *lists,
+        held_back,
+        present,
         json.loads((directory / "facts.json").read_text(encoding="utf-8")),
     )
 
@@ -128,7 +132,7 @@ def build_state(directory: Path, triples: int, config: Config, share: float) -> 
     }
 
 
-def build_addition(triples: list[SideTriples]) -> ChangeSet:
+def build_addition(triples: list[SideTriple]) -> ChangeSet:
     """Build the delta that adds triples.
 
     Args:
@@ -141,7 +145,7 @@ def build_addition(triples: list[SideTriples]) -> ChangeSet:
     return ChangeSet(added_left=left, added_right=right)
 
 
-def build_removal(triples: list[SideTriples]) -> ChangeSet:
+def build_removal(triples: list[SideTriple]) -> ChangeSet:
     """Build the delta that removes triples.
 
     Args:

@@ -24,7 +24,10 @@ from everalign.state.files import map_arrays, read_arrays, write_arrays
 from everalign.state.files import write_bundle as write_bundle_folder
 
 ARRAYS = arrays_of.arrays(
-    st.sampled_from(["<i8", "<f4", "|u1", "|b1", "<U3"]),
+    st.sampled_from(
+        [np.dtype(name) for name in ("<i8", "<f4", "|u1", "|b1", "<U3")]
+        + [np.dtype([("left", "<i8"), ("score", "<f8")])]
+    ),
     arrays_of.array_shapes(min_dims=0, min_side=0, max_side=4),
 )
 

@@ -77,7 +77,7 @@ def write_bundle(arrays: Mapping[str, Array], file: BinaryIO) -> None:
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     table, place = {}, 0
     for name, array in contiguous.items():
-        table[name] = [array.dtype.str, list(array.shape), place]
+        table[name] = [np.lib.format.dtype_to_descr(array.dtype), list(array.shape), place]
         place += _round_up(array.nbytes)
     header = json.dumps(table).encode()
     # The arrays begin at a multiple of the alignment as well.
@@ -109,7 +109,7 @@ def parse_bundle(content: Buffer) -> dict[str, Array]:
     try:
         table = json.loads(bytes(content[_LENGTH_BYTES:start]))
         return {
-            name: _view_array(content, tuple(shape), _parse_type(code), start + place)
+            name: _view_array(content, tuple(shape), _parse_type(_freeze(code)), start + place)
             for name, (code, shape, place) in table.items()
         }
     except (AttributeError, TypeError) as error:
@@ -131,9 +131,14 @@ def _parse_header(header: bytes) -> Header:
     return shape, _check_type(dtype)
 
 
+def _freeze(code: str | list[list[str]]) -> str | tuple[tuple[str, ...], ...]:
+    # The fields of a row are lists in JSON; NumPy takes tuples only.
+    return code if isinstance(code, str) else tuple(tuple(field) for field in code)
+
+
 @lru_cache(maxsize=64)
-def _parse_type(code: str) -> np.dtype[Any]:
-    return _check_type(np.dtype(code))
+def _parse_type(code: str | tuple[tuple[str, ...], ...]) -> np.dtype[Any]:
+    return _check_type(np.dtype(code if isinstance(code, str) else list(code)))
 
 
 def _check_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
