@@ -299,14 +299,14 @@ class Evidence:
     def _describe_change(self, task: AlignmentTask) -> AlignmentChange | None:
         """What an update brings; None if there is no room for it."""
         adjacency, has_literals = self._state.blocks.adjacency, self._state.blocks.literals
-        graphs, attributes = (task.left, task.right), (task.left_attributes, task.right_attributes)
+        graphs = task.left, task.right
+        # All literals of the graphs are read only if nobody has told what has changed.
+        changes = task.changes or (
+            compare_facts(adjacency[LEFT], task.left, task.left_attributes),
+            compare_facts(adjacency[RIGHT], task.right, task.right_attributes),
+        )
         facts, literals = [], []
-        for side in (LEFT, RIGHT):
-            change = (
-                task.changes[side]
-                if task.changes
-                else compare_facts(adjacency[side], graphs[side], attributes[side])
-            )
+        for side, change in enumerate(changes):
             parts = [(change.added, change.removed)]
             if has_literals is not None:
                 number = adjacency[side].number_literals
