@@ -292,8 +292,9 @@ class CandidateStore:
         self.replace_blocks(pairs, owners, pairs.left, pairs.right, columns)
 
     def _replace_lefts(self, old_keys: Offsets, new_keys: Offsets, width: int) -> None:
-        """Keep the index of right entities in line with pairs that come and go."""
-        gone, came = np.setdiff1d(old_keys, new_keys), np.setdiff1d(new_keys, old_keys)
+        """Keep the index of right entities in line with pairs that come and go; keys ascend."""
+        gone = old_keys[~mark_members(new_keys, old_keys)]
+        came = new_keys[~mark_members(old_keys, new_keys)]
         owners = np.unique(np.concatenate([gone, came]) % width)
         if not len(owners):
             return

@@ -122,14 +122,16 @@ class Evidence:
             start = state.training.get_held_out(sizes).drop_pairs(task.rejected)
             self._train(task, state.training, start, progress)
             return
-        before = list_decisions(state.blocks)
+        before, sums_before = list_decisions(state.blocks), state.blocks.sums
         vectors = self._compute_vectors(task) if self._compute_vectors else None
         changed, literal_matches = apply_change(state.blocks, change)
         spread_change(state.blocks, state.models, changed, progress, vectors)
         links, shares, rows = conclude_update(state.blocks, state.models, state.shares)
         self._fitted = replace(state, shares=shares, changed_fact_count=changed_fact_count)
         self._changes = (
-            SavedChanges.from_update(state.blocks, change, before, rows, literal_matches),
+            SavedChanges.from_update(
+                state.blocks, change, before, rows, literal_matches, sums_before
+            ),
             links,
         )
 
