@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from everalign.state.files import Array
+from everalign.state.array_format import Array
 
 Side: TypeAlias = Literal["left", "right"]
 NameKind: TypeAlias = Literal["entity", "relation", "attribute", "literal"]

@@ -12,23 +12,22 @@ import os
 import re
 import shutil
 import sys
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeAlias, TypeVar
+from typing import IO, BinaryIO, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from xxhash import xxh3_128_hexdigest
 
 from everalign._platform import lock_file, sync_directory
 from everalign.errors import StateDamagedError, StateError, StateLockedError
+from everalign.state.array_format import Array, Buffer, parse_array, parse_bundle, write_array
+from everalign.state.array_format import write_bundle as write_array_bundle
 
-Array: TypeAlias = npt.NDArray[Any]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -36,7 +35,7 @@ Value = TypeVar("Value")
 MAX_COMMAND_LENGTH = 60
 
 ARRAY_SUFFIX = ".npy"
-BUNDLE_NAME = "arrays.npz"
+BUNDLE_NAME = "arrays.bundle"
 # Free space at the end of an array is not written to the disk, if there may be enough of it.
 MIN_HOLE_BYTES = 1 << 16
 ZERO_BLOCK = 1 << 12  # rows that are looked at together
@@ -239,7 +238,7 @@ def write_bundle(folder: Path, arrays: Mapping[str, Array]) -> dict[str, str]:
     """
     with _create_folder(folder):
         path = folder / BUNDLE_NAME
-        return {path.name: _write_file(path, partial(_write_bundle, dict(arrays)))}
+        return {path.name: _write_file(path, partial(write_array_bundle, arrays))}
 
 
 def map_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
@@ -275,52 +274,49 @@ def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
 
 
 def _read_bundle(path: Path, checksum: str) -> dict[str, Array]:
-    content = _read_checked(path, checksum)
-    try:
-        # A pickle could run code when it is loaded.
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return dict(arrays)
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
-        raise StateDamagedError(f"{path} is damaged: {error}") from error
+    return _parse_content(path, _read_checked(path, checksum), parse_bundle)
 
 
 def _read_array(path: Path, checksum: str) -> Array:
-    content = _read_checked(path, checksum)
-    try:
-        array: Array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, OSError) as error:
-        raise StateDamagedError(f"{path} is damaged: {error}") from error
-    return array
+    return _parse_content(path, _read_checked(path, checksum), parse_array)
 
 
 def _map_array(path: Path, checksum: str) -> Array:
-    _check_plain(path)
-    try:
-        # Changes go to pages of this process: compiled code takes one type of array only.
-        mapped = np.lib.format.open_memmap(path, mode="c")
-    except FileNotFoundError:
-        raise StateDamagedError(f"{path} is missing") from None
-    except (ValueError, OSError) as error:
-        # An array without entries cannot be mapped, and a damaged one may have any shape.
-        content = _read_checked(path, checksum)
-        if not content:
-            raise StateDamagedError(f"{path} is damaged: {error}") from error
-        return _read_array(path, checksum)
-    with path.open("rb") as file:
-        if _hash_file(file) != checksum:
+    with _open_plain(path) as file:
+        if not os.fstat(file.fileno()).st_size:
             raise StateDamagedError(f"{path} has changed since it was written")
-    return np.asarray(mapped)
+        # Changes go to pages of this process: compiled code takes one type of array only.
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    _compare_checksum(path, content, checksum)
+    return _parse_content(path, content, parse_array)
 
 
-def _read_checked(path: Path, checksum: str) -> bytes:
+def _read_checked(path: Path, checksum: str) -> bytearray:
+    with _open_plain(path) as file:
+        content = bytearray(os.fstat(file.fileno()).st_size)
+        file.readinto(content)
+    _compare_checksum(path, content, checksum)
+    return content
+
+
+def _open_plain(path: Path) -> io.FileIO:
     _check_plain(path)
     try:
-        content = path.read_bytes()
+        return io.FileIO(path)
     except FileNotFoundError:
         raise StateDamagedError(f"{path} is missing") from None
+
+
+def _compare_checksum(path: Path, content: Buffer, checksum: str) -> None:
     if xxh3_128_hexdigest(content) != checksum:
         raise StateDamagedError(f"{path} has changed since it was written")
-    return content
+
+
+def _parse_content(path: Path, content: Buffer, parse: Callable[[Buffer], Value]) -> Value:
+    try:
+        return parse(content)
+    except (ValueError, TypeError) as error:
+        raise StateDamagedError(f"{path} is damaged: {error}") from error
 
 
 def _check_plain(path: Path) -> None:
@@ -430,15 +426,7 @@ def _write_file(path: Path, write: Callable[[BinaryIO], None]) -> str:
 def _write_array(array: Array, file: BinaryIO) -> None:
     # Not `ascontiguousarray`, which makes a row of a single number.
     content = np.asarray(array, order="C")
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(content))
-    used = content[: _count_used_rows(content)] if content.ndim else content
-    file.write(used.tobytes() if used.ndim == 0 or not used.size else used.data)
-    # The rest is a hole in the file, which reads as zeros.
-    file.truncate(file.tell() + content.nbytes - used.nbytes)
-
-
-def _write_bundle(arrays: dict[str, Any], file: BinaryIO) -> None:
-    np.savez(file, allow_pickle=False, **arrays)
+    write_array(content, _count_used_rows(content) if content.ndim else 0, file)
 
 
 def _count_used_rows(array: Array) -> int:
@@ -446,7 +434,9 @@ def _count_used_rows(array: Array) -> int:
     used = len(array)
     if array.nbytes < MIN_HOLE_BYTES:
         return used
+    # As bytes: a row may have several fields.
+    rows = array.reshape(used, -1).view(np.uint8)
     # From the end in blocks: the first one with anything else than zeros ends the search.
-    while used and not array[max(0, used - ZERO_BLOCK) : used].any():
+    while used and not rows[max(0, used - ZERO_BLOCK) : used].any():
         used = max(0, used - ZERO_BLOCK)
     return used

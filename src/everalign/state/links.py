@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from everalign.state.files import Array
+from everalign.state.array_format import Array
 
 Pair: TypeAlias = tuple[int, int]
 

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from everalign.state.files import Array, LazyMapping
+from everalign.state.array_format import Array
+from everalign.state.files import LazyMapping
 from everalign.state.links import ScoredPair, pairs_from_array, pairs_to_array
 
 Arrays: TypeAlias = Mapping[str, Array]

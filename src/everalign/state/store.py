@@ -12,6 +12,7 @@ from typing import Self
 
 from everalign._platform import sync_directory
 from everalign.errors import StateError
+from everalign.state.array_format import Array
 from everalign.state.catalogue import Catalogue, DeltaRow
 from everalign.state.database import create_database, open_database
 from everalign.state.decision_table import DecisionChanges
@@ -26,7 +27,6 @@ from everalign.state.deltas import (
     compute_digest,
 )
 from everalign.state.files import (
-    Array,
     LazyMapping,
     StateLayout,
     hold_lock,

@@ -10,7 +10,7 @@ import pytest
 
 from everalign.errors import StateDamagedError
 from everalign.methods.evidence.adjacency import FloatArray
-from everalign.methods.evidence.trees import BLOCK_SIZE, MAX_LEAVES, parse_trees
+from everalign.methods.evidence.trees import BLOCK_SIZE, MAX_LEAVES, TreeModel, parse_trees
 
 QUIET = {"verbosity": -1, "num_threads": 1, "deterministic": True}
 
@@ -100,3 +100,23 @@ def test_damaged_texts_are_refused(old: str, new: str) -> None:
     text = train(0.0, 8).model_to_string()
     with pytest.raises(StateDamagedError):
         parse_trees(text.replace(old, new, 1))
+
+
+def test_a_model_is_the_same_after_it_was_stored() -> None:
+    model = parse_trees(train(0.3, 8).model_to_string())
+    again = TreeModel.from_arrays(model.to_arrays())
+    assert again.feature_names == model.feature_names
+    features = rows(300, 0.2)
+    assert again.predict(features).tolist() == model.predict(features).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("feature", 6), ("feature", -1), ("kept", 0), ("kept", 1 << 31), ("tree_start", 7)],
+)
+def test_arrays_that_lead_out_of_the_model_are_refused(name: str, value: int) -> None:
+    arrays = parse_trees(train(0.0, 8).model_to_string()).to_arrays()
+    # The last one, so that `tree_start` no longer ends with the last node.
+    arrays[name] = np.array([*arrays[name][:-1], value], arrays[name].dtype)
+    with pytest.raises(StateDamagedError, match="refers to what is not there"):
+        TreeModel.from_arrays(arrays)

@@ -14,7 +14,11 @@ from everalign.literals import CachedMatches, LiteralMatches
 from everalign.methods.base import NO_ENTITIES, StateArrays
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray
 from everalign.methods.evidence.candidates import MatchProbabilities
-from everalign.methods.evidence.classifier import PairClassifier, TrainedModels
+from everalign.methods.evidence.classifier import (
+    CrossFittedModel,
+    PairClassifier,
+    TrainedModels,
+)
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.incremental_state import (
     LEFT,
@@ -30,9 +34,11 @@ from everalign.methods.evidence.saved_state import (
     merge_changes,
     save_state,
 )
+from everalign.methods.evidence.trees import TreeModel
 
 SIDES = ("left", "right")
 CLASSIFIERS = ("classifier", "dangling_classifier")
+MODELS = ("neighbour_model", "literal_model")
 # Saved whole with every change.
 SCALARS = (
     "changed_fact_count",
@@ -292,22 +298,29 @@ def _models_from_arrays(arrays: StateArrays) -> TrainedModels | None:
     return TrainedModels(classifier, dangling_classifier, float(arrays["no_candidate_dangling"]))
 
 
-def _classifier_to_arrays(name: str, classifier: PairClassifier) -> dict[str, NDArray[np.uint8]]:
-    literal_model = classifier.literal_model
-    texts = {
-        "features": "\n".join(classifier.feature_names).encode(),
-        "neighbour_model": classifier.neighbour_model.text,
-        "literal_model": literal_model.text if literal_model else b"",
-    }
+def _classifier_to_arrays(name: str, classifier: PairClassifier) -> dict[str, NDArray[Any]]:
     # The saved state holds arrays only, so that texts are stored as their bytes.
-    return {f"{name}_{part}": np.frombuffer(text, np.uint8) for part, text in texts.items()}
+    features = "\n".join(classifier.feature_names).encode()
+    arrays: dict[str, NDArray[Any]] = {f"{name}_features": np.frombuffer(features, np.uint8)}
+    for part in MODELS:
+        model: CrossFittedModel | None = getattr(classifier, part)
+        if model is not None:
+            for key, values in model.model.to_arrays().items():
+                arrays[f"{name}_{part}_{key}"] = values
+    return arrays
 
 
 def _classifier_from_arrays(arrays: StateArrays, name: str) -> PairClassifier:
-    feature_names, neighbour_text, literal_text = (
-        arrays[f"{name}_{part}"].tobytes()
-        for part in ("features", "neighbour_model", "literal_model")
+    features = arrays[f"{name}_features"].tobytes().decode()
+    neighbour_model, literal_model = (f"{name}_{part}" for part in MODELS)
+    return PairClassifier(
+        tuple(features.split("\n")),
+        _load_model(arrays, neighbour_model),
+        # Saved only if there were literals to train on.
+        _load_model(arrays, literal_model) if f"{literal_model}_kept" in arrays else None,
     )
-    return PairClassifier.from_texts(
-        tuple(feature_names.decode().split("\n")), neighbour_text, literal_text
-    )
+
+
+def _load_model(arrays: StateArrays, prefix: str) -> CrossFittedModel:
+    fields = {key: arrays[f"{prefix}_{key}"] for key in TreeModel._fields}
+    return CrossFittedModel([TreeModel.from_arrays(fields)])

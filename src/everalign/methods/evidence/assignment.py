@@ -17,6 +17,9 @@ from everalign.graph.growing import Offsets
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_first
 from everalign.methods.evidence.candidate_store import CandidateStore, Pairs
 
+# (-score, left, right, row): sorts pairs, best first, and equal ones by their ids.
+PairKey = tuple[np.float32, np.int64, np.int64, np.int64]
+
 
 def refresh_selection(store: CandidateStore, changed: Pairs) -> Pairs:
     """Select again after the confidence of some candidates has changed.
@@ -55,7 +58,6 @@ def _select_again(
     rows: Offsets,
     lefts: Offsets,
 ) -> tuple[Offsets, Offsets]:
-    # Best first, and of equal ones by their ids: (-score, left, right, row).
     heap = [(np.float32(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
     waiting = {np.int64(-1)}
     flipped = [np.int64(0) for _ in range(0)]
@@ -65,22 +67,34 @@ def _select_again(
             waiting.add(rows[i])
             heap.append((-score[rows[i]], lefts[i], np.int64(row_right[rows[i]]), rows[i]))
     heapq.heapify(heap)
+    # The best selected pair of right entities, which may have very many. What is better than the
+    # pair at hand no longer changes, so that it stays valid until that very pair is dropped.
+    best_of_right = {np.int64(-1): (np.float32(0), np.int64(0), np.int64(0), np.int64(0))}
     while heap:
         key = heapq.heappop(heap)
         x, x2, row = key[1], key[2], key[3]
         waiting.discard(row)
-        is_free = True
+        if x2 not in best_of_right:
+            best_of_right[x2] = _find_best_selected(
+                left_start,
+                left_stop,
+                row_right,
+                row_left[right_start[x2] : right_stop[x2]],
+                score,
+                selected,
+                x2,
+            )
+        is_free = not best_of_right[x2] < key
         for k in range(left_start[x], left_stop[x]):
-            if selected[k] and k != row and (-score[k], x, np.int64(row_right[k]), k) < key:
-                is_free = False
-        for k in range(right_start[x2], right_stop[x2]):
-            other = np.int64(row_left[k])
-            m = find_first(row_right, left_start[other], left_stop[other], row_right[row])
-            if selected[m] and m != row and (-score[m], other, x2, m) < key:
-                is_free = False
+            better = selected[k] and (-score[k], x, np.int64(row_right[k]), k) < key
+            is_free = is_free and not better
         if is_free == selected[row]:
             continue
         selected[row] = is_free
+        if is_free:
+            best_of_right[x2] = key
+        elif best_of_right[x2][3] == row:
+            best_of_right.pop(x2)
         flipped.append(row)
         flipped_left.append(x)
         # Only worse pairs of the two entities depend on this one.
@@ -97,3 +111,23 @@ def _select_again(
                 waiting.add(worse[3])
                 heapq.heappush(heap, worse)
     return np.array(flipped), np.array(flipped_left)
+
+
+@jit_cached()
+def _find_best_selected(
+    left_start: Offsets,
+    left_stop: Offsets,
+    row_right: IntArray,
+    lefts: IntArray,
+    score: FloatArray,
+    selected: BoolArray,
+    right: np.int64,
+) -> PairKey:
+    """The best selected pair of a right entity; one worse than all if there is none."""
+    best = (np.float32(np.inf), np.int64(0), np.int64(0), np.int64(-1))
+    for k in range(lefts.size):
+        left = np.int64(lefts[k])
+        m = np.int64(find_first(row_right, left_start[left], left_stop[left], int(right)))
+        if selected[m] and (-score[m], left, right, m) < best:
+            best = (-score[m], left, right, m)
+    return best

@@ -199,11 +199,19 @@ class CandidateStore:
             right: Right entities, ascending and distinct.
 
         Returns:
-            The candidates with one of them, each once.
+            The candidates with one of them, each once; sorted by left and then by right id.
         """
-        pairs = self.list_pairs(np.union1d(left, self.find_lefts(right)))
-        keep = mark_members(left, pairs.left) | mark_members(right, pairs.right)
-        return Pairs(*(column[keep] for column in pairs))
+        of_left = self.list_pairs(left)
+        places = list_block_rows(*self.by_right, right)
+        other_left = self.lefts["left"][places].astype(np.int64)
+        other_right = repeat_keys(*self.by_right, right).astype(np.int64)
+        is_other = ~mark_members(left, other_left)
+        other_left, other_right = other_left[is_other], other_right[is_other]
+        # Not all candidates of these left entities: a hub is a candidate of many.
+        others = Pairs(self.find_rows(other_left, other_right), other_left, other_right)
+        pairs = Pairs(*map(np.concatenate, zip(of_left, others, strict=True)))
+        order = np.argsort(pairs.left * len(self.by_right.start) + pairs.right)
+        return Pairs(*(column[order] for column in pairs))
 
     def list_all(self) -> Pairs:
         """List all candidates.
@@ -284,8 +292,9 @@ class CandidateStore:
         self.replace_blocks(pairs, owners, pairs.left, pairs.right, columns)
 
     def _replace_lefts(self, old_keys: Offsets, new_keys: Offsets, width: int) -> None:
-        """Keep the index of right entities in line with pairs that come and go."""
-        gone, came = np.setdiff1d(old_keys, new_keys), np.setdiff1d(new_keys, old_keys)
+        """Keep the index of right entities in line with pairs that come and go; keys ascend."""
+        gone = old_keys[~mark_members(new_keys, old_keys)]
+        came = new_keys[~mark_members(old_keys, new_keys)]
         owners = np.unique(np.concatenate([gone, came]) % width)
         if not len(owners):
             return

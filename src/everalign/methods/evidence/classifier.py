@@ -22,7 +22,7 @@ from everalign.methods.evidence.features import (
     ComparedCandidates,
 )
 from everalign.methods.evidence.propagation import NO_MATCH
-from everalign.methods.evidence.trees import parse_trees
+from everalign.methods.evidence.trees import TreeModel, parse_trees
 
 CHUNK_SIZE = 20_000  # rows of one parallel prediction
 NO_FOLD = -1
@@ -183,22 +183,23 @@ class ModelSize:
 class CrossFittedModel:
     """A LightGBM model trained on all rows, and for each fold one trained without it."""
 
-    def __init__(self, texts: list[bytes]) -> None:
-        """Load models from LightGBM's text format.
+    def __init__(self, models: list[TreeModel]) -> None:
+        """Put the models together.
 
         Args:
-            texts: The model for all rows first; those of the folds are needed in training only.
-
-        Raises:
-            StateDamagedError: A text is no such model.
+            models: The model for all rows first; those of the folds are needed in training only.
         """
-        self.text = texts[0]
-        self._models = [parse_trees(text.decode()) for text in texts]
+        self._models = models
+
+    @property
+    def model(self) -> TreeModel:
+        """The model that was trained on all rows."""
+        return self._models[0]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features that it was trained on, in order."""
-        return self._models[0].feature_names
+        return self.model.feature_names
 
     def predict(self, rows: FloatArray, fold: NDArray[np.int64]) -> FloatArray:
         """Predict the probability of each row.
@@ -288,26 +289,6 @@ class PairClassifier:
         neighbour_model, *literal_models = _train_models(jobs, feature_names, size, config, seed)
         return PairClassifier(
             feature_names, neighbour_model, literal_models[0] if literal_models else None
-        )
-
-    @staticmethod
-    def from_texts(
-        feature_names: tuple[str, ...], neighbour_text: bytes, literal_text: bytes
-    ) -> PairClassifier:
-        """Restore a classifier from the texts of its models.
-
-        Args:
-            feature_names: Columns of the rows that it scores.
-            neighbour_text: The model that sees no literals, in LightGBM's text format.
-            literal_text: The model for pairs with literals; empty if there is none.
-
-        Returns:
-            The classifier, without the models of folds.
-        """
-        return PairClassifier(
-            feature_names,
-            CrossFittedModel([neighbour_text]),
-            CrossFittedModel([literal_text]) if literal_text else None,
         )
 
     def predict(self, rows: FloatArray, fold: NDArray[np.int64] | None = None) -> FloatArray:
@@ -471,12 +452,12 @@ def _train_models(
         prepared.append((TrainingRows(features, rows.label, rows.weight, rows.fold), seen))
     count = size.fold_count + 1
     # The models of all jobs and folds are trained in parallel, the one for all rows first.
-    texts = map_parallel(
+    models = map_parallel(
         lambda n: _train_model(*prepared[n // count], n % count - 1, size, config, seed),
         len(prepared) * count,
     )
     return [
-        CrossFittedModel(texts[first : first + count]) for first in range(0, len(texts), count)
+        CrossFittedModel(models[first : first + count]) for first in range(0, len(models), count)
     ]
 
 
@@ -487,7 +468,7 @@ def _train_model(
     size: ModelSize,
     config: EvidenceParameters,
     seed: int,
-) -> bytes:
+) -> TreeModel:
     import lightgbm
 
     chosen = np.flatnonzero(rows.fold != left_out) if left_out != NO_FOLD else slice(None)
@@ -508,6 +489,4 @@ def _train_model(
         "seed": seed,
     }
     model = lightgbm.train(parameters, data, num_boost_round=size.tree_count)
-    # Text, since that is what the saved state keeps.
-    text: str = model.model_to_string()
-    return text.encode()
+    return parse_trees(model.model_to_string())

@@ -8,7 +8,6 @@ sums. Each costs as much as what it touches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from everalign.graph import IntArray
 from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
 from everalign.literals import LiteralMatches
 from everalign.literals.index import LiteralIndex
-from everalign.methods.base import NO_ENTITIES
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.candidate_store import (
@@ -33,7 +31,7 @@ from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import MatchState
 from everalign.methods.evidence.grounding import NO_LEVEL, compute_levels, refresh_levels
 from everalign.methods.evidence.propagation import GraphPair, select_matches
-from everalign.methods.evidence.relation_sums import RelationSums
+from everalign.methods.evidence.relation_sums import RelationSums, SumsChange
 from everalign.methods.evidence.relations import Matches, RelationInclusions
 
 LEFT, RIGHT = range(2)
@@ -121,6 +119,15 @@ class FactChange:
         """Whether no fact changes."""
         return not len(self.added) and not len(self.removed)
 
+    def list_nodes(self) -> Offsets:
+        """List the nodes whose edges change.
+
+        Returns:
+            Entities and literals, ascending and distinct.
+        """
+        rows = np.concatenate([self.added, self.removed])
+        return np.unique(rows[:, [0, 2]]).astype(np.int64)
+
 
 class IncrementalState:
     """The parts of an alignment that follow changes.
@@ -158,12 +165,17 @@ class IncrementalState:
         self.rejected = rejected
         self.excluded = excluded
         self.literals = literals
+        # At once: an update compares with how it was before.
+        self.searchable = self._find_searchable()
         # Before the update, to tell which entities are new.
         self.known_counts = adjacency[0].entity_count, adjacency[1].entity_count
 
     @staticmethod
     def from_training(
-        graphs: GraphPair, state: MatchState, literals: LiteralIndex | None
+        graphs: GraphPair,
+        state: MatchState,
+        literals: LiteralIndex | None,
+        excluded: tuple[IntArray, IntArray],
     ) -> IncrementalState:
         """Make the result of a training follow updates.
 
@@ -171,6 +183,7 @@ class IncrementalState:
             graphs: The graphs with all trusted links as anchors.
             state: The candidates and what is known of them.
             literals: The literals of both graphs, if both have any.
+            excluded: Left and right entities that have no counterpart, by decision.
 
         Returns:
             The alignment in blocks, without confidence and selection.
@@ -222,12 +235,11 @@ class IncrementalState:
             sums,
             graphs.anchors,
             graphs.rejected,
-            (NO_ENTITIES, NO_ENTITIES),
+            excluded,
             literals,
         )
 
-    @cached_property
-    def searchable(self) -> tuple[BoolArray, BoolArray]:
+    def _find_searchable(self) -> tuple[BoolArray, BoolArray]:
         """Which nodes can be candidates: entities that have facts and no anchor."""
         masks = []
         for side in (LEFT, RIGHT):
@@ -259,21 +271,30 @@ class IncrementalState:
         Returns:
             Left and right nodes whose edges have changed.
         """
-        nodes = [
-            np.unique(np.concatenate([change.added, change.removed])[:, [0, 2]]).astype(np.int64)
-            for change in changes
-        ]
+        left, right = changes[LEFT].list_nodes(), changes[RIGHT].list_nodes()
         # A right edge counts where its two ends are matched to the ends of a left edge.
-        matched = _list_counterparts(self.matches.view.right, nodes[RIGHT])
-        left_nodes = np.union1d(nodes[LEFT], matched)
-        self._sum_edges(left_nodes, nodes[RIGHT], -1)
+        matched = _list_counterparts(self.matches.view.right, right)
+        left_nodes = np.union1d(left, matched)
+        self._sum_edges(left_nodes, right, -1)
+        self.replace_facts(changes)
+        self._sum_edges(left_nodes, right, 1)
+        return left, right
+
+    def replace_facts(self, changes: tuple[FactChange, FactChange]) -> EntityIds:
+        """Add and remove facts, without a change of the relation sums.
+
+        Args:
+            changes: What the left and the right graph gain and lose.
+
+        Returns:
+            Left and right nodes whose edges have changed.
+        """
         left, right = self.adjacency
         self.known_counts = left.entity_count, right.entity_count
         for graph, change in zip(self.adjacency, changes, strict=True):
             graph.entity_count = change.entity_count
             graph.update(change.added, change.removed)
-        self._sum_edges(left_nodes, nodes[RIGHT], 1)
-        return nodes[LEFT], nodes[RIGHT]
+        return changes[LEFT].list_nodes(), changes[RIGHT].list_nodes()
 
     def change_links(
         self, anchors: IntArray, rejected: IntArray, excluded: tuple[IntArray, IntArray]
@@ -395,6 +416,16 @@ class IncrementalState:
         _swap_blocks(self.matches.by_left, left, new_left)
         _swap_blocks(self.matches.by_right, right, new_right)
         self._sum_edges(left, right, 1)
+
+    def restore_sums(self, change: SumsChange) -> None:
+        """Take over the relation sums that belong to matches and facts that were restored.
+
+        Args:
+            change: By how much they differ from those before.
+        """
+        self.matches.left_history.collect()
+        self.matches.right_history.collect()
+        self.sums = self.sums.apply_change(change)
 
     def drop_ungrounded(
         self, inclusions: RelationInclusions, left: Offsets

@@ -122,14 +122,16 @@ class Evidence:
             start = state.training.get_held_out(sizes).drop_pairs(task.rejected)
             self._train(task, state.training, start, progress)
             return
-        before = list_decisions(state.blocks)
+        before, sums_before = list_decisions(state.blocks), state.blocks.sums
         vectors = self._compute_vectors(task) if self._compute_vectors else None
         changed, literal_matches = apply_change(state.blocks, change)
         spread_change(state.blocks, state.models, changed, progress, vectors)
         links, shares, rows = conclude_update(state.blocks, state.models, state.shares)
         self._fitted = replace(state, shares=shares, changed_fact_count=changed_fact_count)
         self._changes = (
-            SavedChanges.from_update(state.blocks, change, before, rows, literal_matches),
+            SavedChanges.from_update(
+                state.blocks, change, before, rows, literal_matches, sums_before
+            ),
             links,
         )
 
@@ -314,14 +316,14 @@ class Evidence:
     def _describe_change(self, task: AlignmentTask) -> AlignmentChange | None:
         """What an update brings; None if there is no room for it."""
         adjacency, has_literals = self._state.blocks.adjacency, self._state.blocks.literals
-        graphs, attributes = (task.left, task.right), (task.left_attributes, task.right_attributes)
+        graphs = task.left, task.right
+        # All literals of the graphs are read only if nobody has told what has changed.
+        changes = task.changes or (
+            compare_facts(adjacency[LEFT], task.left, task.left_attributes),
+            compare_facts(adjacency[RIGHT], task.right, task.right_attributes),
+        )
         facts, literals = [], []
-        for side in (LEFT, RIGHT):
-            change = (
-                task.changes[side]
-                if task.changes
-                else compare_facts(adjacency[side], graphs[side], attributes[side])
-            )
+        for side, change in enumerate(changes):
             parts = [(change.added, change.removed)]
             if has_literals is not None:
                 number = adjacency[side].number_literals
@@ -399,8 +401,7 @@ class Evidence:
         literals = None
         if graphs.literals is not None:
             literals = LiteralIndex.build(graphs.literals, translations)
-        blocks = IncrementalState.from_training(graphs, matches, literals)
-        blocks.excluded = task.dangling_entities
+        blocks = IncrementalState.from_training(graphs, matches, literals, task.dangling_entities)
         if models is not None:
             settle_training(blocks, models, progress, graphs.vectors)
         record = TrainingRecord(

@@ -30,6 +30,51 @@ SCALE = 1 << 30
 Sums = NDArray[np.int64]
 
 
+class SumsChange(NamedTuple):
+    """By how much sums differ, without those that do not.
+
+    Attributes:
+        key: Pairs of directed relations as in `RelationSums`, ascending.
+        cooccurrence: The difference of each.
+        left: Left directed relations, ascending.
+        left_comparable: The difference of each.
+        right: Right directed relations, ascending.
+        right_comparable: The difference of each.
+    """
+
+    key: Sums
+    cooccurrence: Sums
+    left: Sums
+    left_comparable: Sums
+    right: Sums
+    right_comparable: Sums
+
+    @staticmethod
+    def none() -> SumsChange:
+        """Return a change of nothing.
+
+        Returns:
+            A change without entries.
+        """
+        return SumsChange(*(np.empty(0, np.int64) for _ in SumsChange._fields))
+
+    def followed_by(self, later: SumsChange) -> SumsChange:
+        """Add a later change.
+
+        Args:
+            later: The later change.
+
+        Returns:
+            Their net effect.
+        """
+        joined = SumsChange(*map(np.concatenate, zip(self, later, strict=True)))
+        return SumsChange(
+            *_add_up(joined.key, joined.cooccurrence),
+            *_add_up(joined.left, joined.left_comparable),
+            *_add_up(joined.right, joined.right_comparable),
+        )
+
+
 class RelationSums(NamedTuple):
     """Co-occurrences of relations and comparable edges, in fixed point.
 
@@ -102,11 +147,52 @@ class RelationSums(NamedTuple):
         key, amount = _list_cooccurrences(
             left, right, matches.left, left_nodes, _mark_nodes(left, left_nodes), width
         )
-        new_keys, place = np.unique(key, return_inverse=True)
-        change = np.zeros(len(new_keys), dtype=np.int64)
-        np.add.at(change, place, sign * amount)
-        keys, sums = _add_sorted(self.key, self.cooccurrence, new_keys, change)
-        return RelationSums(keys, sums, left_comparable, right_comparable)
+        return RelationSums(
+            *_add_sorted(self.key, self.cooccurrence, *_add_up(key, sign * amount)),
+            left_comparable,
+            right_comparable,
+        )
+
+    def subtract(self, before: RelationSums) -> SumsChange:
+        """Tell by how much the sums have changed.
+
+        Args:
+            before: The sums before, of the same relations.
+
+        Returns:
+            The difference.
+        """
+        left, right = (
+            np.flatnonzero(now != then) for now, then in zip(self[2:], before[2:], strict=True)
+        )
+        return SumsChange(
+            *_add_up(
+                np.concatenate([self.key, before.key]),
+                np.concatenate([self.cooccurrence, -before.cooccurrence]),
+            ),
+            left,
+            self.left_comparable[left] - before.left_comparable[left],
+            right,
+            self.right_comparable[right] - before.right_comparable[right],
+        )
+
+    def apply_change(self, change: SumsChange) -> RelationSums:
+        """Add a difference.
+
+        Args:
+            change: What `subtract` has returned.
+
+        Returns:
+            The other sums.
+        """
+        left, right = self.left_comparable.copy(), self.right_comparable.copy()
+        left[change.left] += change.left_comparable
+        right[change.right] += change.right_comparable
+        return RelationSums(
+            *_add_sorted(self.key, self.cooccurrence, change.key, change.cooccurrence),
+            left,
+            right,
+        )
 
     def compute_inclusions(self, config: EvidenceParameters) -> RelationInclusions:
         """Compute the inclusion of all pairs of directed relations.
@@ -126,6 +212,15 @@ class RelationSums(NamedTuple):
             (self.left_comparable / SCALE, self.right_comparable / SCALE),
             config,
         )
+
+
+def _add_up(keys: Sums, amounts: Sums) -> tuple[Sums, Sums]:
+    """The sum for each key, ascending, without those that are 0."""
+    distinct, place = np.unique(keys, return_inverse=True)
+    sums = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(sums, place, amounts)
+    keep = sums != 0
+    return distinct[keep], sums[keep]
 
 
 def _add_sorted(keys: Sums, sums: Sums, new_keys: Sums, change: Sums) -> tuple[Sums, Sums]:

@@ -40,14 +40,12 @@ from everalign.methods.evidence.incremental_state import (
     FactChange,
     IncrementalState,
 )
-from everalign.methods.evidence.relation_sums import RelationSums
+from everalign.methods.evidence.relation_sums import RelationSums, SumsChange
 from everalign.methods.evidence.updates import (
     AlignmentChange,
-    LinkChanges,
     RowChanges,
+    change_decisions,
     list_saved_columns,
-    select_changed,
-    update_graphs,
 )
 
 SIDES = ("left", "right")
@@ -148,6 +146,7 @@ class SavedChanges:
         dropped: Rows of (left, right) that are no longer candidates.
         literal_matches: Matches of new literals.
         literal_arrays: Arrays of the index of literals that have changed, by name.
+        sums: By how much the relation sums have changed.
     """
 
     facts: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]
@@ -158,6 +157,7 @@ class SavedChanges:
     dropped: Offsets = field(default_factory=lambda: NO_PAIRS.astype(np.int64))
     literal_matches: LiteralMatches = field(default_factory=LiteralMatches.empty)
     literal_arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    sums: SumsChange = field(default_factory=SumsChange.none)
 
     @staticmethod
     def from_update(
@@ -166,6 +166,7 @@ class SavedChanges:
         before: Mapping[str, IntArray],
         rows: RowChanges,
         literal_matches: LiteralMatches,
+        sums_before: RelationSums,
     ) -> SavedChanges:
         """Collect what an update has changed.
 
@@ -175,6 +176,7 @@ class SavedChanges:
             before: The lists of trusted links and decisions before it, by name.
             rows: The candidates that have changed.
             literal_matches: The matches of new literals.
+            sums_before: The relation sums before it.
 
         Returns:
             The changes.
@@ -192,6 +194,7 @@ class SavedChanges:
             rows.dropped,
             literal_matches,
             _list_literal_arrays(state.literals, added=True),
+            state.sums.subtract(sums_before),
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -212,6 +215,7 @@ class SavedChanges:
         for name, values in self.literal_matches._asdict().items():
             arrays[f"literal_match_{name}"] = values
         arrays |= {f"{LITERAL_PREFIX}{name}": array for name, array in self.literal_arrays.items()}
+        arrays |= {f"changed_sums_{name}": values for name, values in self.sums._asdict().items()}
         return arrays | {f"changed_{name}": values for name, values in self.columns.items()}
 
     @staticmethod
@@ -241,6 +245,7 @@ class SavedChanges:
             arrays["dropped_rows"].astype(np.int64),
             LiteralMatches(*(arrays[f"literal_match_{name}"] for name in LiteralMatches._fields)),
             _take_literal_arrays(arrays),
+            SumsChange(*(arrays[f"changed_sums_{name}"] for name in SumsChange._fields)),
         )
 
     def followed_by(self, later: SavedChanges) -> SavedChanges:
@@ -272,6 +277,7 @@ class SavedChanges:
             np.unique(np.concatenate([self.dropped[still_dropped], later.dropped]), axis=0),
             merge_matches([self.literal_matches, later.literal_matches]),
             later.literal_arrays or self.literal_arrays,
+            self.sums.followed_by(later.sums),
         )
 
 
@@ -287,15 +293,12 @@ def merge_changes(changes: Sequence[SavedChanges]) -> SavedChanges:
     return reduce(SavedChanges.followed_by, changes)
 
 
-def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> LinkChanges:
+def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> None:
     """Bring an alignment to the state after some updates.
 
     Args:
         state: The alignment before them; changed.
         changes: What they have changed.
-
-    Returns:
-        What has changed for links.
     """
     lists = {
         name: _apply_diff(_get_list(state, name), *diff) for name, diff in changes.lists.items()
@@ -311,7 +314,7 @@ def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> LinkC
         # Known to the index already, which is replaced as it was.
         (NewLiterals.none(), NewLiterals.none()),
     )
-    doubtful = update_graphs(state, change)
+    doubtful = change_decisions(state, change, state.replace_facts(change.facts))
     if len(changes.literal_matches.left):
         state.add_literal_matches(changes.literal_matches)
     if state.literals is not None and changes.literal_arrays:
@@ -323,12 +326,8 @@ def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> LinkC
         np.concatenate([doubtful[LEFT], changes.rows[:, LEFT], changes.dropped[:, LEFT]]),
         np.concatenate([doubtful[RIGHT], changes.rows[:, RIGHT], changes.dropped[:, RIGHT]]),
     )
-    state.settle_sums()
+    state.restore_sums(changes.sums)
     state.candidates.history.collect()
-    pairs = state.candidates.list_touching(
-        np.unique(changes.rows[:, LEFT]), np.unique(changes.rows[:, RIGHT])
-    )
-    return select_changed(state, RowChanges(pairs, changes.dropped))
 
 
 def _list_literal_arrays(literals: LiteralIndex | None, *, added: bool) -> dict[str, NDArray[Any]]:
@@ -361,9 +360,7 @@ def _replace_rows(state: IncrementalState, changes: SavedChanges) -> None:
         if name == "right":
             continue
         values = store.rows[name][old.row[kept]]
-        # The selection is derived: nothing new is selected yet.
-        new = changes.columns.get(name, np.zeros(len(changes.rows), dtype=values.dtype))
-        columns[name] = np.concatenate([values, new])[order]
+        columns[name] = np.concatenate([values, changes.columns[name]])[order]
     left, right = keys[order] >> PAIR_BITS, keys[order] & ((1 << PAIR_BITS) - 1)
     store.replace_blocks(old, owners, left, right, columns)
 

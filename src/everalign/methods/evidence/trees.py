@@ -11,7 +11,8 @@ sum over trees.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,50 @@ class TreeModel(NamedTuple):
         out = np.empty(len(rows), dtype=np.float32)
         _predict_rows(rows, *self[1:], out)
         return out
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the model as arrays.
+
+        Returns:
+            Arrays by name. They are read much faster than LightGBM's text.
+        """
+        names = np.frombuffer("\n".join(self.feature_names).encode(), np.uint8)
+        return {**self._asdict(), "feature_names": names}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> TreeModel:
+        """Restore a model.
+
+        Args:
+            arrays: What `to_arrays` has returned.
+
+        Returns:
+            The model.
+
+        Raises:
+            StateDamagedError: A tree refers to what is not there.
+        """
+        names = tuple(arrays["feature_names"].tobytes().decode().split("\n"))
+        model = TreeModel(names, *(arrays[name] for name in TreeModel._fields[1:]))
+        if not model._is_sound():
+            raise StateDamagedError("a model cannot be read: a tree refers to what is not there")
+        return model
+
+    def _is_sound(self) -> bool:
+        """Whether a prediction reads only what is there."""
+        sizes = np.diff(self.tree_start)
+        if not (
+            self.leaf_value.shape == (len(sizes), MAX_LEAVES + 1)
+            and self.tree_start[0] == 0
+            and np.all((sizes >= 0) & (sizes < MAX_LEAVES))
+            and all(len(column) == self.tree_start[-1] for column in self[2:-1])
+            and np.all((self.feature >= 0) & (self.feature < len(self.feature_names)))
+        ):
+            return False
+        # The bit of a leaf is left whatever tests fail.
+        first_nodes = self.tree_start[:-1][sizes > 0]
+        left_over = np.bitwise_and.reduceat(self.kept, first_nodes) if len(first_nodes) else 1
+        return bool(np.all(left_over & np.uint32(_ALL_BITS >> 1)))
 
 
 class _Node(NamedTuple):

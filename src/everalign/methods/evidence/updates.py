@@ -80,19 +80,19 @@ class ChangedEntities(NamedTuple):
     renamed: EntityIds
 
 
-def update_graphs(state: IncrementalState, change: AlignmentChange) -> EntityIds:
-    """Bring graphs, trusted links and decisions in line with a change.
+def change_decisions(
+    state: IncrementalState, change: AlignmentChange, nodes: EntityIds
+) -> EntityIds:
+    """Bring trusted links and decisions in line with a change.
 
     Args:
         state: The alignment; changed, except for candidates and matches.
         change: What the update brings.
+        nodes: Left and right nodes whose edges it has changed.
 
     Returns:
         Left and right entities whose facts, trusted links or decisions have changed.
     """
-    # Computed when first asked for: `update_searchable` compares with how it was before.
-    _ = state.searchable
-    nodes = state.change_facts(change.facts)
     relinked = _list_changed_pairs(state.anchors, change.anchors)
     excluded = [np.setxor1d(*ids) for ids in zip(state.excluded, change.excluded, strict=True)]
     state.change_links(change.anchors, change.rejected, change.excluded)
@@ -125,7 +125,7 @@ def apply_change(
     """
     relinked = _list_changed_pairs(state.anchors, change.anchors)
     rejected = _list_new_pairs(state.rejected, change.rejected)
-    doubtful = update_graphs(state, change)
+    doubtful = change_decisions(state, change, state.change_facts(change.facts))
     literal_matches = _add_literals(state, change)
     lost = state.update_searchable(doubtful)
     is_candidate = state.candidates.find_rows(rejected[:, LEFT], rejected[:, RIGHT]) >= 0
@@ -394,9 +394,22 @@ class RowChanges(NamedTuple):
             np.stack([left[gone], right[gone]], axis=1),
         )
 
+    def include(self, pairs: Pairs) -> RowChanges:
+        """Add candidates that have changed as well.
+
+        Args:
+            pairs: Candidates, also more than once.
+
+        Returns:
+            All changes.
+        """
+        row, place = np.unique(np.concatenate([self.pairs.row, pairs.row]), return_index=True)
+        left, right = (np.concatenate([self.pairs[side], pairs[side]])[place] for side in (1, 2))
+        return RowChanges(Pairs(row, left, right), self.dropped)
+
 
 def list_saved_columns(state: IncrementalState) -> list[str]:
-    """List the columns of candidates that cannot be derived from others.
+    """List the columns of candidates that are saved when one of them has changed.
 
     Args:
         state: The alignment.
@@ -404,7 +417,7 @@ def list_saved_columns(state: IncrementalState) -> list[str]:
     Returns:
         Their names.
     """
-    return [name for name in state.candidates.rows.names() if name not in ("right", "selected")]
+    return [name for name in state.candidates.rows.names() if name != "right"]
 
 
 class LinkChanges(NamedTuple):
@@ -451,19 +464,12 @@ def conclude_update(
         left_later & right_later,
     )
     changes = RowChanges.compare(state, owners, old_blocks, new)
-    return select_changed(state, changes), shares, changes
+    links, flipped = _select_changed(state, changes)
+    return links, shares, changes.include(flipped)
 
 
-def select_changed(state: IncrementalState, changes: RowChanges) -> LinkChanges:
-    """Select one-to-one again after candidates have changed.
-
-    Args:
-        state: The alignment; its column `selected` is changed.
-        changes: The candidates that have changed.
-
-    Returns:
-        What has changed for links.
-    """
+def _select_changed(state: IncrementalState, changes: RowChanges) -> tuple[LinkChanges, Pairs]:
+    """Select one-to-one again; returns what has changed for links, and for the selection."""
     store, dropped = state.candidates, changes.dropped
     # All candidates of these entities: a better or a lost rival decides about the others.
     left, right = (
@@ -481,7 +487,7 @@ def select_changed(state: IncrementalState, changes: RowChanges) -> LinkChanges:
     )
     pairs = store.list_touching(left, right)
     pairs = Pairs(*(column[is_selected[pairs.row]] for column in pairs))
-    return LinkChanges(left, right, pairs, store.column("confidence")[pairs.row])
+    return LinkChanges(left, right, pairs, store.column("confidence")[pairs.row]), flipped
 
 
 def _add_share(
