@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from everalign.graph import NameIndex
 from everalign.state import Delta, StateStore
+from everalign.state.method_output import MethodOutput
 
 NAMES = st.text(st.sampled_from("ab\x00é"), max_size=2)
 LISTS_OF_NAMES = st.lists(NAMES, max_size=6)
@@ -37,7 +38,7 @@ def test_stored_names_are_an_index_in_memory(
             assert names.map_names(ids) == dict(zip(ids, added, strict=True))
             new_names = names.list_names_after(known_count)
             store.journal_delta(Delta("", "", {}, {("left", "entity"): new_names}))
-            store.commit_version({}, [], {})
+            store.commit_version(MethodOutput(), [], {})
             if reopens:
                 store.close()
                 store = StateStore.open(state, write=True)

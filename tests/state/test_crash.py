@@ -27,6 +27,7 @@ import pytest
 import everalign.state
 from everalign.state import Delta, NameKind, Side, StateStore
 from everalign.state.ledger import EventKind, LedgerEvent, ScoredPair, replay_events
+from everalign.state.method_output import MethodOutput
 
 PACKAGE = str(Path(everalign.state.__file__).parent)
 UPDATES = 2
@@ -79,8 +80,8 @@ def finish_updates(store: StateStore, updates: int = UPDATES) -> None:
 def apply_update(store: StateStore, number: int) -> None:
     if store.pending_delta() is None:
         store.journal_delta(delta(number))
-    arrays = {"vectors": vectors(number)}
-    store.commit_version(arrays, events(number), {"number": number}, proposals(number))
+    method = MethodOutput.from_all({"vectors": vectors(number)}, proposals(number))
+    store.commit_version(method, events(number), {"number": number})
 
 
 def run_updates(directory: Path, updates: int = UPDATES) -> None:
@@ -115,7 +116,7 @@ def check_versions(store: StateStore) -> None:
     assert store.read_links() == replay_events(past)
     for number, applied in enumerate(store.read_deltas()):
         assert_same_delta(applied, delta(number))
-        assert store.load_arrays(number)["vectors"].tolist() == vectors(number).tolist()
+        assert store.load_method(number)[0]["vectors"].tolist() == vectors(number).tolist()
         assert store.read_proposals(number) == proposals(number)
 
 

@@ -17,6 +17,7 @@ from everalign.state import StateStore
 from everalign.state import link_table as link_tables
 from everalign.state.intervals import LinkInterval, PairStatus, build_link_set
 from everalign.state.ledger import EventKind, LedgerEvent, LinkSet, replay_events
+from everalign.state.method_output import MethodOutput
 
 IDS = st.integers(0, 4)
 SCORES = st.sampled_from([0.25, 0.5, 0.75])
@@ -29,7 +30,9 @@ History = list[list[tuple[EventKind, int, int, float]]]
 def make_store(directory: Path, history: History) -> StateStore:
     store = StateStore.create(directory, {})
     for version, steps in enumerate(history):
-        store.commit_version({}, [LedgerEvent(version, *step, "why") for step in steps], {})
+        store.commit_version(
+            MethodOutput(), [LedgerEvent(version, *step, "why") for step in steps], {}
+        )
     return store
 
 
@@ -132,7 +135,7 @@ def test_a_reader_gets_the_pages_of_its_version_while_another_is_written(
     ):
         rows = reader.iterate_links(PairStatus.FOUND)
         first = [next(rows) for _ in range(10)]
-        store.commit_version({}, [*gone, *new], {})
+        store.commit_version(MethodOutput(), [*gone, *new], {})
         pairs = [row.pair for row in [*first, *rows]]
     assert pairs == [(number, number) for number in reversed(range(40))]
 

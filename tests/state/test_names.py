@@ -16,6 +16,7 @@ from everalign.graph import NameIndex
 from everalign.graph.names import FEW_NAMES, LOOKUP_SHARE
 from everalign.session import AlignmentSession
 from everalign.state import Delta, NameList, StateStore
+from everalign.state.method_output import MethodOutput
 
 MANY = 40_000
 # Shared beginnings, as IRIs have, so that texts differ in a few bytes only.
@@ -37,7 +38,7 @@ def large_state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     with StateStore.create(state, {}) as store:
         store.journal_delta(Delta("first", "", arrays, names))
-        store.commit_version({}, [], {})
+        store.commit_version(MethodOutput(), [], {})
     return state
 
 
@@ -49,7 +50,7 @@ def store(tmp_path: Path) -> Iterator[StateStore]:
 
 def add_names(store: StateStore, *names: str) -> None:
     store.journal_delta(Delta("", "", {}, {("left", "entity"): names}))
-    store.commit_version({}, [], {})
+    store.commit_version(MethodOutput(), [], {})
 
 
 def test_names_are_found_by_text_and_by_id(large_state: Path) -> None:
@@ -78,7 +79,7 @@ def test_unusual_names_are_found_again(store: StateStore) -> None:
 def test_names_are_counted_by_version(store: StateStore) -> None:
     assert len(store.open_names("left", "entity")) == 0
     add_names(store, "a", "b")
-    store.commit_version({}, [], {})  # without a delta
+    store.commit_version(MethodOutput(), [], {})  # without a delta
     add_names(store)
     add_names(store, "c")
     store.journal_delta(Delta("", "", {}, {("left", "entity"): ["pending"]}))
