@@ -194,6 +194,8 @@ def update_alignment(
     waiting = session.waiting_decisions()
     plan = session.store.plan_decisions().plan_given(list(map(convert_recorded, waiting)))
     # If a full pass was interrupted, the one that is asked for now has just been made.
+    # What the method remembered may be gone, as after a revert to an old version.
+    rescore_all = rescore_all or session.method_version() is None
     must_run = rescore_all and not (pending and pending.rescore_all)
     must_run = must_run or plan.has_effect or _has_unseen_decisions(session)
     message = ""
@@ -500,6 +502,7 @@ def _store_changes(
             (changes.left, changes.right),
             _list_pairs(pairs.proposed()),
             method.merge_changes,
+            method.save,
         ),
         diff_links(links.found_links, after, version, reason),
         _remark(pairs),

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everalign.changeset import ChangeSet, encode_change_set
+from everalign.changeset import ChangeSet, StateBefore, encode_change_set
 from everalign.errors import StateDamagedError
 from everalign.graph import NameIndex
 from everalign.graph.names import FEW_NAMES, LOOKUP_SHARE
 from everalign.session import AlignmentSession
 from everalign.state import Delta, NameList, StateStore
+from everalign.state.facts import SnapshotFacts
 from everalign.state.method_output import MethodOutput
 
 MANY = 40_000
@@ -167,6 +168,7 @@ def test_a_few_names_are_looked_up_and_many_are_loaded_once(large_state: Path) -
 def test_a_small_change_does_not_load_the_names(large_state: Path) -> None:
     with AlignmentSession.open(large_state, write=True) as session:
         snapshot = session.snapshot
+        before_change = StateBefore(SnapshotFacts(snapshot), snapshot.decisions)
         change = ChangeSet(
             added_left=[(NAMES[5], "next", "new")],
             removed_left=[(NAMES[8], "next", NAMES[9])],
@@ -176,7 +178,7 @@ def test_a_small_change_does_not_load_the_names(large_state: Path) -> None:
         try:
             vocabularies = session.vocabularies
             before, _ = tracemalloc.get_traced_memory()
-            delta = encode_change_set(change, vocabularies, snapshot)
+            delta = encode_change_set(change, vocabularies, before_change)
             after, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

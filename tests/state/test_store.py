@@ -18,7 +18,7 @@ from everalign.state.ledger import (
     reject_pairs,
     replay_events,
 )
-from everalign.state.method_output import PROPOSALS_ARRAY, MethodOutput
+from everalign.state.method_output import MethodOutput
 
 
 def read_names(store: StateStore, side: Side, kind: NameKind) -> list[str]:
@@ -165,7 +165,7 @@ def test_proposals_are_separate_from_the_arrays_of_the_method(store: StateStore)
     store.commit_version(MethodOutput.from_all({}, []), [], {})
     assert store.read_proposals(0) == store.read_proposals(1) == [ScoredPair(1, 0, 0.2)]
     assert store.read_proposals(2) == []
-    assert list(store.load_method(1)[0]) == ["vectors", PROPOSALS_ARRAY]
+    assert list(store.load_method(1)[0]) == ["vectors"]
 
 
 def test_a_delta_that_rescores_all_is_read_back_as_one(store: StateStore) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -20,7 +20,11 @@ from everalign.state.decision_table import (
     write_decision_changes,
 )
 from everalign.state.deltas import Delta, Json, MethodState, NameList, Version
-from everalign.state.digests import compute_names_digest, compute_version_digest
+from everalign.state.digests import (
+    compute_names_digest,
+    compute_settings_digest,
+    compute_version_digest,
+)
 from everalign.state.inbox import DecisionInbox
 from everalign.state.intervals import IntervalChanges, PairStatus, plan_interval_changes
 from everalign.state.ledger import EventKind, LedgerEvent
@@ -88,7 +92,8 @@ class Catalogue:
         Returns:
             The values by name.
         """
-        return dict(self._database.fetch_rows("SELECT name, value FROM setting"))
+        rows = self._database.fetch_rows("SELECT name, value, checksum FROM setting")
+        return {row[0]: row[1] for row in check_rows(rows, "setting")}
 
     def read_versions(self, first: int = 0) -> list[Version]:
         """Read versions.
@@ -157,6 +162,43 @@ class Catalogue:
         (row,) = check_rows(self._database.fetch_rows(sql, version), "version")
         files: dict[str, str] = json.loads(row[3])
         return files
+
+    def find_dropped(self, versions: Collection[int]) -> list[int]:
+        """Find versions whose files were removed.
+
+        Args:
+            versions: The versions to look at.
+
+        Returns:
+            Those among them whose files are gone.
+        """
+        marks = ", ".join("?" * len(versions))
+        sql = f"SELECT version, reason, checksum FROM dropped_files WHERE version IN ({marks})"
+        rows = self._database.fetch_rows(sql, *versions)
+        return [row[0] for row in check_rows(rows, "dropped_files")]
+
+    def list_dropped(self) -> list[int]:
+        """List all versions whose files were removed.
+
+        Returns:
+            The versions, ascending.
+        """
+        sql = "SELECT version, reason, checksum FROM dropped_files ORDER BY version"
+        return [row[0] for row in check_rows(self._database.fetch_rows(sql), "dropped_files")]
+
+    def insert_dropped(self, versions: Collection[int], reason: str) -> None:
+        """Note that the files of versions are removed.
+
+        Args:
+            versions: The versions; some may be noted already.
+            reason: Why, for people.
+        """
+        new = sorted(set(versions) - set(self.find_dropped(versions)))
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT INTO dropped_files VALUES (?, ?, ?)",
+                (add_checksum((version, reason)) for version in new),
+            )
 
     def open_names(self, name_list: NameList) -> StoredNames:
         """Open the names of one side and kind.
@@ -341,8 +383,12 @@ class Catalogue:
         sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number = ?"
         ((*values, _, _),) = self._database.fetch_rows(sql, version)
         before = self.read_version(version - 1)
-        last = (0, "") if before is None else (before.inbox_upto, before.digest)
+        last = self._start_digests() if before is None else (before.inbox_upto, before.digest)
         return compute_version_digest(self._database, inbox, tuple(values), last)
+
+    def _start_digests(self) -> tuple[int, str]:
+        """What the digest of the first version goes on from: the settings."""
+        return 0, compute_settings_digest(self.read_settings())
 
     def _insert_version_row(
         self,
@@ -364,7 +410,7 @@ class Catalogue:
             ),
             upto,
         )
-        last = (0, "") if before is None else (before.inbox_upto, before.digest)
+        last = self._start_digests() if before is None else (before.inbox_upto, before.digest)
         digest = compute_version_digest(self._database, inbox, values, last)
         connection.execute(
             "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -22,6 +22,7 @@ from everalign.errors import (
     StateFormatError,
     StateLockedError,
 )
+from everalign.state.checksums import add_checksum
 from everalign.state.files import StateLayout
 
 # "EvAl" in ASCII, in the header of the file: tells our databases from those of other programs.
@@ -36,7 +37,8 @@ LOCK_TIMEOUT_SECONDS = 60.0
 _TABLES = """
 CREATE TABLE setting (
     name TEXT PRIMARY KEY,
-    value TEXT NOT NULL
+    value TEXT NOT NULL,
+    checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE version (
@@ -54,6 +56,12 @@ CREATE TABLE version (
 );
 
 CREATE INDEX version_of_decision ON version (inbox_upto);
+
+CREATE TABLE dropped_files (
+    version INTEGER PRIMARY KEY,  -- the files of this version were removed
+    reason TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+);
 
 CREATE TABLE delta (
     number INTEGER PRIMARY KEY,
@@ -82,6 +90,7 @@ CREATE TABLE name_count (
     list INTEGER NOT NULL,
     delta INTEGER NOT NULL REFERENCES delta(number),
     count INTEGER NOT NULL,    -- the names of the list with those of this delta
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (list, delta)
 ) WITHOUT ROWID;
 
@@ -154,13 +163,11 @@ _TRIGGER = """
 CREATE TRIGGER {table}_{action} BEFORE {action} ON {table} {condition}
 BEGIN SELECT RAISE(ABORT, 'rows of table {table} cannot be changed'); END;
 """
+_FIXED_TABLES = ("setting", "version", "dropped_files", "name", "name_count", "event")
 _INTERVAL_TABLES = ("link", "decision", "removed_entity")
 _FORBIDDEN_CHANGES = [
-    *(
-        (table, "DELETE", "")
-        for table in ("version", "delta", "name", "name_count", "event", *_INTERVAL_TABLES)
-    ),
-    *((table, "UPDATE", "") for table in ("version", "name", "name_count", "event")),
+    *((table, "DELETE", "") for table in (*_FIXED_TABLES, "delta", *_INTERVAL_TABLES)),
+    *((table, "UPDATE", "") for table in _FIXED_TABLES),
     # The exceptions: the version of a pending delta is set when it has been applied, and an
     # interval that is open can be closed.
     ("delta", "UPDATE", "WHEN old.version IS NOT NULL"),
@@ -335,7 +342,9 @@ def create_database(layout: StateLayout, settings: Mapping[str, str]) -> None:
         closing(connect_database(layout.new_database, "rwc")) as connection,
     ):
         connection.executescript(f"PRAGMA synchronous = EXTRA; BEGIN; {SCHEMA}")
-        connection.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
+        connection.executemany(
+            "INSERT INTO setting VALUES (?, ?, ?)", map(add_checksum, settings.items())
+        )
         connection.execute("COMMIT")
     layout.new_database.replace(layout.database)
     sync_directory(layout.root)

@@ -360,6 +360,32 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
+def list_numbered_folders(folder: Path) -> list[int]:
+    """List the numbers of the folders of deltas or of versions.
+
+    Args:
+        folder: The folder that holds them.
+
+    Returns:
+        The numbers, ascending.
+    """
+    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
+
+
+def measure_folder(folder: Path) -> int:
+    """Measure the files of a folder.
+
+    Args:
+        folder: A folder without folders in it.
+
+    Returns:
+        How many bytes they take on the disk; holes take none.
+    """
+    # Where the system does not count blocks, files have no holes either.
+    stats = [path.stat() for path in folder.iterdir()]
+    return sum(512 * getattr(stat, "st_blocks", stat.st_size // 512 + 1) for stat in stats)
+
+
 def refuse_link(path: Path) -> None:
     """Refuse a symbolic link: it could lead to files that are not ours.
 

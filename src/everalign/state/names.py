@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from everalign.errors import StateDamagedError
+from everalign.state.checksums import add_checksum, check_rows
 from everalign.state.database import Database
 from everalign.state.deltas import NAME_LISTS, NameList
 
@@ -238,8 +239,8 @@ def _insert_list(
             zip(keys, _hash_names(batch), checksums, batch, strict=True),
         )
         first_key += len(batch)
-    values = _LIST_NUMBERS[name_list], delta, count + len(names)
-    connection.execute("INSERT INTO name_count VALUES (?, ?, ?)", values)
+    values = add_checksum((_LIST_NUMBERS[name_list], delta, count + len(names)))
+    connection.execute("INSERT INTO name_count VALUES (?, ?, ?, ?)", values)
 
 
 def _count_stored(connection: sqlite3.Connection, name_list: NameList) -> int:
@@ -251,10 +252,11 @@ def _count_stored(connection: sqlite3.Connection, name_list: NameList) -> int:
 
 def _count_at_delta(database: Database, name_list: NameList, delta: int) -> int:
     sql = """
-        SELECT count FROM name_count WHERE list = ? AND delta <= ? ORDER BY delta DESC LIMIT 1
+        SELECT list, delta, count, checksum FROM name_count WHERE list = ? AND delta <= ?
+        ORDER BY delta DESC LIMIT 1
     """
-    count: int | None = database.fetch_value(sql, _LIST_NUMBERS[name_list], delta)
-    return count or 0
+    rows = database.fetch_rows(sql, _LIST_NUMBERS[name_list], delta)
+    return sum(row[2] for row in check_rows(rows, "name_count"))
 
 
 def _first_key(name_list: NameList) -> int:

@@ -31,11 +31,9 @@ from everalign.state.files import (
     LazyMapping,
     StateLayout,
     hold_lock,
-    map_arrays,
     read_arrays,
     remove_folder,
     write_arrays,
-    write_bundle,
 )
 from everalign.state.folding import DecisionPlan, DecisionPlanner
 from everalign.state.inbox import DecisionInbox, create_inbox, open_inbox
@@ -47,13 +45,11 @@ from everalign.state.links import (
     Pair,
     ScoredPair,
 )
-from everalign.state.method_output import MethodOutput, read_proposals
+from everalign.state.method_files import MethodFiles
+from everalign.state.method_output import MethodOutput
 from everalign.state.names import StoredNames
 
 logger = logging.getLogger(__name__)
-
-# So many changes of a method are merged to one.
-MERGED_CHANGES = 8
 
 
 class StateStore:
@@ -61,7 +57,8 @@ class StateStore:
 
     An update has two steps: `journal_delta` stores what came in, `commit_version` what became of
     it. Each takes effect whole or not at all, also if the process is killed in the middle of it.
-    Nothing that was committed is ever changed or removed.
+    Nothing that was committed is ever changed. Only what a method remembers of old versions is
+    removed.
 
     A store that is open for reading shows the version that was the last one when it was opened.
     Use `create` or `open` to get one, and close it or use it as a context manager.
@@ -78,6 +75,7 @@ class StateStore:
     ) -> None:
         self._layout = layout
         self._catalogue = catalogue
+        self._method_files = MethodFiles(layout, catalogue)
         self._resources = resources
         self._write = write
         self._latest_links: tuple[int, LinkSet] | None = None
@@ -326,35 +324,30 @@ class StateStore:
         if any(event.version != number for event in events):
             raise ValueError(f"every event must have version {number}")
         self._remove_leftovers()
-        files, method_state = self._write_method(method, number)
+        files, method_state = self._method_files.write(method, number)
         self._catalogue.insert_version(
             self.inbox, files, method_state, events, info, decisions or DecisionChanges()
         )
         logger.info("version %d committed, %d link events", number, len(events))
+        self.remove_superseded()
         return number
 
-    def _write_method(
-        self, method: MethodOutput, number: int
-    ) -> tuple[dict[str, str], MethodState]:
-        folder = self._layout.version_folder(number)
-        if method.arrays is not None:
-            return write_arrays(folder, method.arrays), MethodState(number, number)
-        before = self.find_method_state(method.same_as)
-        if method.changes is None:
-            return {}, before
-        changes, merged = dict(method.changes), list(before.changes)
-        level = 0
-        # Eight of one level become one of the next: what has to be read grows with the logarithm
-        # of the number of updates.
-        while len(merged) >= MERGED_CHANGES - 1 and all(
-            entry[1] == level for entry in merged[1 - MERGED_CHANGES :]
-        ):
-            parts = [self._read_changes(entry[0]) for entry in merged[1 - MERGED_CHANGES :]]
-            changes = dict(method.merge([*parts, changes]))
-            merged, level = merged[: 1 - MERGED_CHANGES], level + 1
-        return write_bundle(folder, changes), MethodState(
-            number, before.base, (*merged, (number, level))
-        )
+    def remove_superseded(self, kept_versions: int = 2) -> list[int]:
+        """Remove files of methods that no version needs; links, facts and decisions stay.
+
+        Args:
+            kept_versions: How many of the newest versions keep what makes up their method state.
+
+        Returns:
+            The versions whose files are removed.
+
+        Raises:
+            StateError: The store is open for reading only.
+        """
+        self._check_writable()
+        numbers = self._method_files.list_superseded(kept_versions)
+        self._method_files.drop(numbers, "superseded")
+        return numbers
 
     def commit_decisions(self, plan: DecisionPlan, info: Mapping[str, Json]) -> int:
         """Add a version that only takes up decisions. No delta may be pending.
@@ -400,11 +393,9 @@ class StateStore:
             version: The version; the last one by default.
 
         Returns:
-            The versions; none before the first version.
+            The versions; none before the first version, or if their files were removed.
         """
-        number = self._catalogue.last_version if version is None else version
-        found = self._catalogue.read_version(number)
-        return MethodState() if found is None else found.method_state
+        return self._method_files.find_state(version)
 
     def load_method(
         self, version: int | None = None
@@ -419,19 +410,10 @@ class StateStore:
             the changes of later versions, oldest first.
 
         Raises:
-            StateError: The method has stored nothing yet.
+            StateError: The method has stored nothing yet, or its files were removed.
             StateDamagedError: A file is missing or has changed.
         """
-        state = self.find_method_state(version)
-        if state.base is None:
-            raise StateError(f"{self._layout.root} has nothing that a method has stored")
-        files = self._catalogue.read_files(state.base)
-        arrays = map_arrays(self._layout.version_folder(state.base), files)
-        return arrays, [self._read_changes(number) for number, _ in state.changes]
-
-    def _read_changes(self, version: int) -> Mapping[str, Array]:
-        folder = self._layout.version_folder(version)
-        return read_arrays(folder, self._catalogue.read_files(version))
+        return self._method_files.load(version)
 
     def read_proposals(self, version: int) -> list[ScoredPair]:
         """Read the pairs that were proposed at a version.
@@ -447,10 +429,7 @@ class StateStore:
             StateDamagedError: A file is missing or has changed.
         """
         self._check_exists(version)
-        if self.find_method_state(version).base is None:
-            return []
-        arrays, changes = self.load_method(version)
-        return read_proposals(arrays, changes)
+        return self._method_files.read_proposals(version)
 
     def read_events(
         self, left: int | None = None, right: int | None = None, since: int = 0
