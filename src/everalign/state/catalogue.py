@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from everalign.state.link_table import (
 from everalign.state.names import (
     StoredNames,
     count_names,
+    count_names_with,
     insert_names,
     open_names,
     read_delta_names,
@@ -65,6 +66,7 @@ class DeltaRow(NamedTuple):
     rescore_all: bool
     runs_method: bool
     inbox_upto: int
+    names_digest: str
 
 
 class Catalogue:
@@ -163,6 +165,16 @@ class Catalogue:
         files: dict[str, str] = json.loads(row[3])
         return files
 
+    def iterate_files(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Iterate over the files of all versions.
+
+        Yields:
+            Each version with the checksums of its files by name.
+        """
+        sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number <= ? ORDER BY number"
+        rows = self._database.fetch_rows(sql, self.last_version)
+        yield from ((row[0], json.loads(row[3])) for row in check_rows(rows, "version"))
+
     def find_dropped(self, versions: Collection[int]) -> list[int]:
         """Find versions whose files were removed.
 
@@ -225,6 +237,18 @@ class Catalogue:
             The number of names.
         """
         return count_names(self._database, name_list, version)
+
+    def count_names_with(self, name_list: NameList, delta: int) -> int:
+        """Count the names of one side and kind with those of a delta.
+
+        Args:
+            name_list: Side and kind.
+            delta: The number of the delta.
+
+        Returns:
+            The number of names.
+        """
+        return count_names_with(self._database, name_list, delta)
 
     def read_delta_names(self, name_list: NameList, delta: int) -> list[str]:
         """Read the names of one side and kind that came with a delta.
@@ -326,13 +350,18 @@ class Catalogue:
             delta.source,
             json.dumps(dict(delta.counts)),
             json.dumps(files),
-            None,
-            delta.rescore_all,
-            delta.runs_method,
+            int(delta.rescore_all),
+            int(delta.runs_method),
             delta.inbox_upto,
             compute_names_digest(delta.new_names),
         )
-        connection.execute("INSERT INTO delta VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        connection.execute(
+            """
+            INSERT INTO delta (number, digest, source, counts, files, rescore_all, runs_method,
+                inbox_upto, names_digest, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            add_checksum(values),
+        )
 
     def insert_version(
         self,
@@ -441,8 +470,8 @@ class Catalogue:
 
     def _read_deltas(self, condition: str, *values: int) -> list[DeltaRow]:
         sql = f"""
-            SELECT number, digest, source, counts, files, rescore_all, runs_method, inbox_upto
-            FROM delta
+            SELECT number, digest, source, counts, files, rescore_all, runs_method, inbox_upto,
+                names_digest, checksum FROM delta
             WHERE {condition} ORDER BY number
         """
         return [
@@ -454,10 +483,10 @@ class Catalogue:
                 json.loads(files),
                 bool(rescore_all),
                 bool(runs_method),
-                upto,
+                *rest,
             )
-            for number, digest, source, counts, files, rescore_all, runs_method, upto in (
-                self._database.fetch_rows(sql, *values)
+            for number, digest, source, counts, files, rescore_all, runs_method, *rest in (
+                check_rows(self._database.fetch_rows(sql, *values), "delta")
             )
         ]
 

@@ -74,7 +74,8 @@ CREATE TABLE delta (
     rescore_all INTEGER NOT NULL,                       -- 1: all entities are scored again
     runs_method INTEGER NOT NULL,                       -- 0: decisions of people only
     inbox_upto INTEGER NOT NULL,      -- decisions of the inbox that its version takes up
-    names_digest TEXT NOT NULL        -- SHA-256 of its new names
+    names_digest TEXT NOT NULL,       -- SHA-256 of its new names
+    checksum INTEGER NOT NULL         -- of all but `version`
 );
 CREATE UNIQUE INDEX at_most_one_pending ON delta (version IS NULL) WHERE version IS NULL;
 
@@ -157,6 +158,8 @@ CREATE INDEX removal_ended ON removed_entity (until) WHERE until < 2147483647;
 CREATE INDEX removal_begun ON removed_entity (since) WHERE since > 0;
 """
 
+_LIST_SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+
 # Rows are only ever added; that is what makes history and time travel plain reads. The triggers
 # enforce it also for people who open the database by hand.
 _TRIGGER = """
@@ -191,6 +194,20 @@ def build_schema(tables: str, forbidden_changes: Sequence[tuple[str, str, str]])
     )
     marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
     return "\n".join([tables, *triggers, marks])
+
+
+def build_tables(schema: str) -> set[str]:
+    """List what a schema creates.
+
+    Args:
+        schema: SQL statements.
+
+    Returns:
+        The statements as SQLite keeps them.
+    """
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        return {row[0] for row in connection.execute(_LIST_SCHEMA)}
 
 
 SCHEMA = build_schema(_TABLES, _FORBIDDEN_CHANGES)
@@ -282,6 +299,33 @@ class Database:
         """
         rows = self.fetch_rows(sql, *values)
         return rows[0][0] if rows else None
+
+    def list_schema(self) -> set[str]:
+        """List the statements that created tables, indexes and triggers.
+
+        Returns:
+            The statements as SQLite keeps them.
+        """
+        return set(self.fetch_column(_LIST_SCHEMA))
+
+    def execute_outside(self, sql: str) -> None:
+        """Execute a statement that cannot be part of a transaction, such as VACUUM.
+
+        Args:
+            sql: The statement.
+        """
+        with convert_errors(self._path):
+            self._connection.execute(sql)
+
+    def copy_to(self, path: Path, pages: int = -1) -> None:
+        """Copy the database as it is at one moment, also while another process writes.
+
+        Args:
+            path: The file to write.
+            pages: How many pages to copy before other processes can write again; -1 for all.
+        """
+        with convert_errors(self._path), closing(sqlite3.connect(path)) as target:
+            self._connection.backup(target, pages=pages, sleep=0.001)
 
     def _begin(self) -> None:
         """Begin to write; try often, since SQLite itself would sleep for up to 0.1 s."""

@@ -274,6 +274,27 @@ def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
     return LazyMapping(names, lambda name: _read_array(folder / names[name], files[names[name]]))
 
 
+def check_file(path: Path, checksum: str) -> None:
+    """Compare a file with its checksum.
+
+    Args:
+        path: The file.
+        checksum: What it was when the file was written.
+
+    Raises:
+        StateDamagedError: It is missing or has changed.
+    """
+    _check_plain(path)
+    try:
+        with path.open("rb") as file:
+            # An empty file cannot be mapped, and none is ever written.
+            found = _hash_file(file) if os.fstat(file.fileno()).st_size else ""
+    except FileNotFoundError:
+        raise StateDamagedError(f"{path} is missing") from None
+    if found != checksum:
+        raise StateDamagedError(f"{path} has changed since it was written")
+
+
 def _read_bundle(path: Path, checksum: str) -> dict[str, Array]:
     content = _read_checked(path, checksum)
     try:
@@ -306,9 +327,7 @@ def _map_array(path: Path, checksum: str) -> Array:
         if not content:
             raise StateDamagedError(f"{path} is damaged: {error}") from error
         return _read_array(path, checksum)
-    with path.open("rb") as file:
-        if _hash_file(file) != checksum:
-            raise StateDamagedError(f"{path} has changed since it was written")
+    check_file(path, checksum)
     return np.asarray(mapped)
 
 

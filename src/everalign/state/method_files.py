@@ -9,13 +9,14 @@ the method again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TypeVar
 
 from everalign.errors import StateDamagedError, StateError
 from everalign.state.catalogue import Catalogue
 from everalign.state.deltas import MethodState
 from everalign.state.files import (
-    Array,
     LazyMapping,
     StateLayout,
     list_numbered_folders,
@@ -36,6 +37,8 @@ from everalign.state.method_output import (
 )
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 # So many changes of a method are merged to one.
 MERGED_CHANGES = 8
@@ -188,19 +191,26 @@ class MethodFiles:
 
     def _load(self, state: MethodState) -> tuple[Arrays, list[Arrays]]:
         assert state.base is not None, "changes follow a version that has stored everything"
-        files = self._catalogue.read_files(state.base)
-        arrays = map_arrays(self._layout.version_folder(state.base), files)
+        base, folder = state.base, self._layout.version_folder(state.base)
+        mapped = map_arrays(folder, self._catalogue.read_files(base))
+        arrays = LazyMapping(
+            mapped, lambda name: self._read_in_time(base, partial(mapped.__getitem__, name))
+        )
         return arrays, [self._read_changes(number) for number, _ in state.changes]
 
-    def _read_changes(self, version: int) -> Mapping[str, Array]:
-        folder = self._layout.version_folder(version)
+    def _read_changes(self, version: int) -> Arrays:
+        folder, files = self._layout.version_folder(version), self._catalogue.read_files(version)
+        return self._read_in_time(version, partial(read_arrays, folder, files))
+
+    def _read_in_time(self, version: int, read: Callable[[], Result]) -> Result:
+        """Read files; a reader of an old version may be late, which is no damage."""
         try:
-            return read_arrays(folder, self._catalogue.read_files(version))
+            return read()
         except StateDamagedError:
-            # A reader of an old version may be late.
-            if self._catalogue.find_dropped([version]):
-                raise StateError(f"{folder} was removed by a newer version: try again") from None
-            raise
+            if not self._catalogue.find_dropped([version]):
+                raise
+            folder = self._layout.version_folder(version)
+            raise StateError(f"{folder} was removed by a newer version: try again") from None
 
     def _has_many_changes(self, state: MethodState, changes: Arrays) -> bool:
         assert state.base is not None, "changes follow a version that has stored everything"

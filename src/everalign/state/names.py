@@ -203,6 +203,41 @@ def read_delta_names(database: Database, name_list: NameList, delta: int) -> lis
     return StoredNames(database, name_list, stop).read_range(start, stop)
 
 
+def count_names_with(database: Database, name_list: NameList, delta: int) -> int:
+    """Count the names of one side and kind with those of a delta.
+
+    Args:
+        database: The open database.
+        name_list: Side and kind.
+        delta: The number of the delta.
+
+    Returns:
+        The number of names.
+    """
+    return _count_at_delta(database, name_list, delta)
+
+
+def check_hashes(database: Database, name_list: NameList, count: int) -> str | None:
+    """Compare the names of one side and kind with their checksums and hashes.
+
+    Args:
+        database: The open database.
+        name_list: Side and kind.
+        count: How many names there are.
+
+    Returns:
+        What is wrong; None if nothing is.
+    """
+    names, first_key = StoredNames(database, name_list, count), _first_key(name_list)
+    sql = "SELECT hash FROM name NOT INDEXED WHERE key BETWEEN ? AND ? ORDER BY key"
+    for batch in _split(range(count), _READ_BATCH):
+        texts = names.read_range(batch[0], batch[-1] + 1)
+        hashes = database.fetch_column(sql, first_key + batch[0], first_key + batch[-1])
+        if hashes != _hash_names(texts):
+            return "a hash is not that of its name"
+    return None
+
+
 def insert_names(
     connection: sqlite3.Connection, new_names: Mapping[NameList, Sequence[str]], delta: int
 ) -> None:

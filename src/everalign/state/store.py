@@ -725,10 +725,11 @@ class StateStore:
         )
 
     def _remove_leftovers(self) -> None:
-        # A writer that was killed before its transaction left files of the next number, and no
-        # others.
+        # A writer that was killed before its transaction left files of the next number.
         remove_folder(self._layout.delta_folder(self._catalogue.next_delta_number()))
         remove_folder(self._layout.version_folder(self.next_version()))
+        # One that was killed after its transaction left files that it would have removed.
+        self.remove_superseded()
 
     def _check_writable(self) -> None:
         if not self._write:
