@@ -45,6 +45,9 @@ from everalign.state.names import (
 # Looking a kind up here is faster than calling the enum, once for each event of a long history.
 _EVENT_KINDS = {kind.value: kind for kind in EventKind}
 
+# To write the whole database again is worth it for more free pages than this.
+MAX_FREE_SHARE = 0.1
+
 _VERSION_COLUMNS = (
     "version.number, made_at, info, version.files, method_state, given_links, found_links,"
     " rejected_pairs, version.inbox_upto, version.digest, version.checksum"
@@ -211,6 +214,12 @@ class Catalogue:
                 "INSERT INTO dropped_files VALUES (?, ?, ?)",
                 (add_checksum((version, reason)) for version in new),
             )
+
+    def free_pages(self) -> None:
+        """Give pages that the database does not use back to the system, if they are many."""
+        free = self._database.fetch_value("PRAGMA freelist_count")
+        if free > MAX_FREE_SHARE * self._database.fetch_value("PRAGMA page_count"):
+            self._database.execute_outside("VACUUM")
 
     def open_names(self, name_list: NameList) -> StoredNames:
         """Open the names of one side and kind.

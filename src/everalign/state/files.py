@@ -154,6 +154,14 @@ class StateLayout:
         for entry in entries:
             refuse_link(entry)
 
+    def measure(self) -> int:
+        """Measure the state directory.
+
+        Returns:
+            How many bytes its files take on the disk; holes take none.
+        """
+        return sum(_measure_file(path) for path in self.root.rglob("*") if path.is_file())
+
     def find_other_files(self) -> list[Path]:
         """Find files that are not those of an interrupted creation of a state directory.
 
@@ -400,9 +408,14 @@ def measure_folder(folder: Path) -> int:
     Returns:
         How many bytes they take on the disk; holes take none.
     """
+    return sum(map(_measure_file, folder.iterdir()))
+
+
+def _measure_file(path: Path) -> int:
+    stat = path.stat()
     # Where the system does not count blocks, files have no holes either.
-    stats = [path.stat() for path in folder.iterdir()]
-    return sum(512 * getattr(stat, "st_blocks", stat.st_size // 512 + 1) for stat in stats)
+    blocks: int = getattr(stat, "st_blocks", stat.st_size // 512 + 1)
+    return 512 * blocks
 
 
 def refuse_link(path: Path) -> None:

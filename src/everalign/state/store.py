@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -50,6 +51,21 @@ from everalign.state.method_output import MethodOutput
 from everalign.state.names import StoredNames
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CompactionResult:
+    """What a compaction has done.
+
+    Attributes:
+        versions: The versions whose method state was removed.
+        bytes_before: Size of the state directory on the disk before.
+        bytes_after: Size after.
+    """
+
+    versions: tuple[int, ...]
+    bytes_before: int
+    bytes_after: int
 
 
 class StateStore:
@@ -348,6 +364,21 @@ class StateStore:
         numbers = self._method_files.list_superseded(kept_versions)
         self._method_files.drop(numbers, "superseded")
         return numbers
+
+    def compact(self) -> CompactionResult:
+        """Remove what only older versions need, and free pages of the database.
+
+        Returns:
+            The versions whose files are removed, and the sizes before and after.
+
+        Raises:
+            StateError: The store is open for reading only.
+        """
+        self._check_writable()
+        before = self._layout.measure()
+        numbers = self.remove_superseded(kept_versions=1)
+        self._catalogue.free_pages()
+        return CompactionResult(tuple(numbers), before, self._layout.measure())
 
     def commit_decisions(self, plan: DecisionPlan, info: Mapping[str, Json]) -> int:
         """Add a version that only takes up decisions. No delta may be pending.

@@ -258,9 +258,7 @@ class _Verifier:
         for version in versions:
             try:
                 digest = self._catalogue.compute_digest_of(version.number, self._inbox)
-                problem = (
-                    None if digest == version.digest else "its rows have another digest"
-                )
+                problem = None if digest == version.digest else "its rows have another digest"
             except StateDamagedError as error:
                 problem = str(error)
             if problem:
