@@ -155,6 +155,8 @@ def create_alignment(
         settings = {"config": config.to_toml(), "made_by": read_package_version("everalign")}
         session = AlignmentSession(path, StateStore.create(path, settings))
     with session:
+        if _is_done(session, config, delta):
+            return
         _check_same_beginning(session, config, delta)
         if session.pending is None:
             # The store knows no names yet: the session goes on with those that have just been
@@ -343,6 +345,13 @@ def list_version_reports(session: AlignmentSession, first: int = 0) -> list[Vers
         )
         for version in session.store.list_versions(first)
     ]
+
+
+def _is_done(session: AlignmentSession, config: Config, delta: Delta) -> bool:
+    """Whether the same call has made version 0 before, and nothing has come since."""
+    if session.store.last_version() != 0 or session.pending is not None:
+        return False
+    return session.config == config and session.deltas[0].digest == delta.digest
 
 
 def _check_same_beginning(session: AlignmentSession, config: Config, delta: Delta) -> None:
