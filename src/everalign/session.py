@@ -217,13 +217,20 @@ class AlignmentSession:
 
         Raises:
             StateError: The method has stored nothing yet.
+            StateDamagedError: What it has stored is damaged.
         """
         method = create_method(self.config)
         arrays, changes = self.store.load_method(version)
-        if isinstance(method, IncrementalMethod):
-            method.load(arrays, changes)
-        else:
-            method.load(arrays)
+        try:
+            if isinstance(method, IncrementalMethod):
+                method.load(arrays, changes)
+            else:
+                method.load(arrays)
+        except (KeyError, IndexError, ValueError, TypeError, OverflowError) as error:
+            # Checksums are right, and yet this is not what the method has saved.
+            raise StateDamagedError(
+                f"what the method has stored in {self.path} cannot be loaded: {error}"
+            ) from error
         return method
 
     @cached_property
