@@ -10,6 +10,7 @@ import numpy as np
 from everalign import Aligner, Config
 from everalign.state import Delta, StateStore, compute_digest
 from everalign.state.ledger import EventKind, LedgerEvent
+from everalign.state.method_output import MethodOutput
 
 # What happened to a pair: kind, left, right, score.
 Step = tuple[EventKind, int, int, float]
@@ -31,5 +32,5 @@ def aligner_of(
         store.journal_delta(Delta(compute_digest(arrays), "made up", arrays, rolls))  # type: ignore[arg-type]
         for number, steps in enumerate(versions):
             events = [LedgerEvent(number, *step, f"as said in version {number}") for step in steps]
-            store.commit_version({}, events, info={})
+            store.commit_version(MethodOutput(), events, info={})
     return Aligner.open(state)

@@ -111,9 +111,12 @@ def test_the_same_delta_in_another_order_changes_nothing(aligner: Aligner) -> No
     )
 
 
-def test_a_state_is_not_made_twice(aligner: Aligner) -> None:
+def test_a_state_is_made_once_and_not_over_another(aligner: Aligner) -> None:
+    config = Config(method="fickle")
+    Aligner.create(aligner.state, LEFT, RIGHT, SEEDS, config=config)
+    assert aligner.status().version == 0
     with pytest.raises(StateError, match="already holds an alignment"):
-        Aligner.create(aligner.state, LEFT, RIGHT, SEEDS, config=Config(method="fickle"))
+        Aligner.create(aligner.state, LEFT[1:], RIGHT, SEEDS, config=config)
 
 
 def test_a_broken_off_beginning_is_not_mixed_with_another(tmp_path: Path) -> None:

@@ -39,11 +39,14 @@ from everalign.pipeline import (
     update_alignment,
 )
 from everalign.select import Selection, is_calibrated, iterate_links
-from everalign.session import AlignmentSession
+from everalign.session import AlignmentSession, verify_alignment
 from everalign.state import StateStore
+from everalign.state.backup import copy_state
 from everalign.state.decisions import DecisionKind
+from everalign.state.repair import repair_state
 from everalign.types import (
     AlignmentStatus,
+    Compaction,
     Decision,
     DecisionResult,
     Explanation,
@@ -52,6 +55,7 @@ from everalign.types import (
     LinkEvent,
     RelationAlignment,
     UpdateResult,
+    Verification,
 )
 
 
@@ -425,6 +429,79 @@ class Aligner:
         """
         with self._write() as session:
             return revert_alignment(session, version, progress)
+
+    def verify(self, progress: Progress = no_progress, *, repair: bool = False) -> Verification:
+        """Compare everything in the state directory with its checksums and with each other.
+
+        Args:
+            progress: Called at each step.
+            repair: Derive again what follows from other parts. For this, no other process may
+                write to the alignment.
+
+        Returns:
+            What is wrong, and what was repaired.
+
+        Raises:
+            StateError: It is not a state directory, or another process writes to it.
+        """
+        findings = verify_alignment(self.state, progress)
+        if not repair or not findings:
+            return Verification(tuple(map(str, findings)), (), tuple(map(str, findings)))
+        done = repair_state(self.state, findings)
+        remaining = verify_alignment(self.state, progress)
+        return Verification(tuple(map(str, findings)), tuple(done), tuple(map(str, remaining)))
+
+    def backup(self, target: str | Path, progress: Progress = no_progress) -> bool:
+        """Copy the state directory, also while another process updates it.
+
+        Args:
+            target: The directory to create.
+            progress: Called now and then.
+
+        Returns:
+            False if the directory is there already and equals this alignment.
+
+        Raises:
+            StateError: The directory is something else, or cannot be written.
+            StateDamagedError: The alignment is damaged; there is no copy then.
+        """
+        return copy_state(self.state, target, progress)
+
+    @classmethod
+    def restore(
+        cls, backup: str | Path, state: str | Path, progress: Progress = no_progress
+    ) -> Self:
+        """Make a state directory from a backup.
+
+        Args:
+            backup: What `backup` has written.
+            state: The state directory to create.
+            progress: Called now and then.
+
+        Returns:
+            The alignment.
+
+        Raises:
+            StateError: The state directory exists and differs, or cannot be written.
+            StateDamagedError: The backup is damaged.
+        """
+        copy_state(backup, state, progress)
+        return cls.open(state)
+
+    def compact(self) -> Compaction:
+        """Remove what the method remembers of versions before the last one.
+
+        Links, facts and decisions of all versions stay. `update` does most of this by itself.
+
+        Returns:
+            What was removed.
+
+        Raises:
+            StateLockedError: Another process updates the alignment.
+        """
+        with self._write() as session:
+            result = session.store.compact()
+        return Compaction(result.versions, result.bytes_before, result.bytes_after)
 
     def links(
         self,

@@ -45,6 +45,7 @@ from everalign.state.ledger import (
     LedgerEvent,
     LinkSet,
     Pair,
+    PartnerIndex,
     ScoredPair,
     diff_links,
     keep_found_only,
@@ -155,6 +156,8 @@ def create_alignment(
         settings = {"config": config.to_toml(), "made_by": read_package_version("everalign")}
         session = AlignmentSession(path, StateStore.create(path, settings))
     with session:
+        if _is_done(session, config, delta):
+            return
         _check_same_beginning(session, config, delta)
         if session.pending is None:
             # The store knows no names yet: the session goes on with those that have just been
@@ -194,6 +197,8 @@ def update_alignment(
     waiting = session.waiting_decisions()
     plan = session.store.plan_decisions().plan_given(list(map(convert_recorded, waiting)))
     # If a full pass was interrupted, the one that is asked for now has just been made.
+    # What the method remembered may be gone, as after a revert to an old version.
+    rescore_all = rescore_all or session.method_version() is None
     must_run = rescore_all and not (pending and pending.rescore_all)
     must_run = must_run or plan.has_effect or _has_unseen_decisions(session)
     message = ""
@@ -321,6 +326,44 @@ def apply_pending_delta(session: AlignmentSession, progress: Progress = no_progr
     )
 
 
+def diff_local_links(
+    store: StateStore,
+    entities: EntitySets,
+    found: Sequence[ScoredPair],
+    version: int,
+    find_reason: EventReason | None = None,
+    decision_events: Sequence[LedgerEvent] = (),
+) -> list[LedgerEvent]:
+    """Compute the events by which the found links of some entities are replaced.
+
+    Only the links of these entities, and of those that the new links have, are read.
+
+    Args:
+        store: The links in force are those of its last version.
+        entities: Left and right entities, all of whose found links are replaced.
+        found: Their links from now on, one-to-one. Pairs that people have decided otherwise are
+            left out.
+        version: The version of the events.
+        find_reason: Returns a further reason for an event, or an empty string.
+        decision_events: The events of decisions of the same version, which come before.
+
+    Returns:
+        The events, for `StateStore.commit_version`.
+    """
+    lefts, rights = list_entities(
+        [*(link.pair for link in found), *(e.pair for e in decision_events)]
+    )
+    links = store.read_links_of(lefts | entities[0], rights | entities[1])
+    links = replay_events(decision_events, links)
+    kept = [link for link in links.found_links if not _has_entity_in(link.pair, entities)]
+    new = merge_links([], found, keep_found_only, links.confirmed_pairs, links.rejected_pairs)
+    partners = PartnerIndex([link.pair for link in new])
+    kept = [link for link in kept if not partners.competing_pairs(link.pair)]
+    known = {link.pair for link in new}
+    after = [*new, *(link for link in kept if link.pair not in known)]
+    return diff_links(links.found_links, after, version, find_reason)
+
+
 def list_version_reports(session: AlignmentSession, first: int = 0) -> list[VersionReport]:
     """Report versions, oldest first.
 
@@ -341,6 +384,13 @@ def list_version_reports(session: AlignmentSession, first: int = 0) -> list[Vers
         )
         for version in session.store.list_versions(first)
     ]
+
+
+def _is_done(session: AlignmentSession, config: Config, delta: Delta) -> bool:
+    """Whether the same call has made version 0 before, and nothing has come since."""
+    if session.store.last_version() != 0 or session.pending is not None:
+        return False
+    return session.config == config and session.deltas[0].digest == delta.digest
 
 
 def _check_same_beginning(session: AlignmentSession, config: Config, delta: Delta) -> None:
@@ -479,27 +529,24 @@ def _store_changes(
     """Store what a small update has changed, and replace the links that it concerns."""
     arrays, pairs = method.save_changes(), changes.pairs
     assert arrays is not None, "changes of candidates and of the state come together"
-    accepted = _list_pairs(pairs.accepted())
     store, version = context.session.store, context.session.store.next_version()
-    entities = set(changes.left.tolist()), set(changes.right.tolist())
-    lefts, rights = list_entities(
-        [*(link.pair for link in accepted), *(event.pair for event in decision_events)]
+    events = diff_local_links(
+        store,
+        (set(changes.left.tolist()), set(changes.right.tolist())),
+        _list_pairs(pairs.accepted()),
+        version,
+        _explain_loss(context),
+        decision_events,
     )
-    links = store.read_links_of(lefts | entities[0], rights | entities[1])
-    links = replay_events(decision_events, links)
-    kept = [link for link in links.found_links if not _has_entity_in(link.pair, entities)]
-    new = merge_links([], accepted, keep_found_only, links.confirmed_pairs, links.rejected_pairs)
-    known = {link.pair for link in new}
-    after = [*new, *(link for link in kept if link.pair not in known)]
-    reason = _explain_loss(context)
     return _Outcome(
         MethodOutput.from_changes(
             arrays,
             (changes.left, changes.right),
             _list_pairs(pairs.proposed()),
             method.merge_changes,
+            method.save,
         ),
-        diff_links(links.found_links, after, version, reason),
+        events,
         _remark(pairs),
     )
 

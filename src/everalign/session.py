@@ -15,8 +15,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign._progress import Progress, no_progress
 from everalign.config import Config
-from everalign.errors import StateError
+from everalign.errors import StateDamagedError, StateError
 from everalign.graph import NO_TRIPLES, IntArray, NameIndex, Vocabulary
 from everalign.literals import IRI_NAME_ATTRIBUTE
 from everalign.methods import IncrementalMethod, Method, create_method
@@ -41,6 +42,7 @@ from everalign.state.snapshots import (
     find_revert_target,
     list_deltas_in_effect,
 )
+from everalign.state.verify import Finding, Remedy, verify_state
 
 Vocabularies = tuple[Vocabulary, Vocabulary]
 # Names of left and right entities by id.
@@ -215,13 +217,20 @@ class AlignmentSession:
 
         Raises:
             StateError: The method has stored nothing yet.
+            StateDamagedError: What it has stored is damaged.
         """
         method = create_method(self.config)
         arrays, changes = self.store.load_method(version)
-        if isinstance(method, IncrementalMethod):
-            method.load(arrays, changes)
-        else:
-            method.load(arrays)
+        try:
+            if isinstance(method, IncrementalMethod):
+                method.load(arrays, changes)
+            else:
+                method.load(arrays)
+        except (KeyError, IndexError, ValueError, TypeError, OverflowError) as error:
+            # Checksums are right, and yet this is not what the method has saved.
+            raise StateDamagedError(
+                f"what the method has stored in {self.path} cannot be loaded: {error}"
+            ) from error
         return method
 
     @cached_property
@@ -350,6 +359,38 @@ class AlignmentSession:
         """
         if self.store.last_version() is None:
             raise StateError(f"{self.path} was interrupted before it began: run `init` again")
+
+
+def verify_alignment(path: str | Path, progress: Progress = no_progress) -> list[Finding]:
+    """Verify a state directory and what the method has stored in it.
+
+    Args:
+        path: The state directory.
+        progress: Called at each step.
+
+    Returns:
+        What is wrong.
+
+    Raises:
+        StateError: It is not a state directory.
+    """
+    findings = verify_state(path, progress)
+    # Arrays of damaged files have been found already.
+    if any(finding.remedy is Remedy.DROP_METHOD for finding in findings):
+        return findings
+    try:
+        with AlignmentSession.open(path) as session:
+            state = session.store.find_method_state()
+            try:
+                if state.base is not None:
+                    progress("checking the method", 0, 1)
+                    session.load_method()
+            except StateDamagedError as error:
+                findings.append(Finding("method", str(error), Remedy.DROP_METHOD, state.base))
+    except StateDamagedError:
+        # The database cannot be read, as is among the findings.
+        assert findings, "verification reads all that others read"
+    return findings
 
 
 def convert_recorded(recorded: RecordedDecision) -> GivenDecision:

@@ -336,3 +336,34 @@ class RelationAlignment:
     right_in_left: float
     support: float
     is_attribute: bool = False
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `Aligner.verify` has found and done.
+
+    Args:
+        findings: What is wrong, one line each; empty if all is well.
+        repaired: What was done about it.
+        remaining: What is still wrong after that.
+    """
+
+    findings: tuple[str, ...]
+    repaired: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What `Aligner.compact` has done.
+
+    Args:
+        removed_versions: The versions whose method state was removed. Their links, facts and
+            decisions are still there.
+        bytes_before: Size of the state directory on the disk before.
+        bytes_after: Size after.
+    """
+
+    removed_versions: tuple[int, ...]
+    bytes_before: int
+    bytes_after: int

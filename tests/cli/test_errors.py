@@ -124,6 +124,9 @@ def test_no_state_an_existing_state_and_one_of_another_version(
 ) -> None:
     refused(everalign("links", "state"), "not an EverAlign state directory")
     assert init().returncode == 0
+    # Run again after it was done, as after a kill at the very end.
+    assert init().returncode == 0
+    (files / "seeds.tsv").write_text("l0\te0\n")
     refused(init(), "already holds an alignment")
     with sqlite3.connect(files / "state" / "everalign.sqlite") as database:
         database.execute("PRAGMA user_version = 999")

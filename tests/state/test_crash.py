@@ -25,11 +25,13 @@ import numpy as np
 import pytest
 
 import everalign.state
+from everalign.errors import StateDamagedError, StateError
 from everalign.state import Delta, NameKind, Side, StateStore
 from everalign.state.ledger import EventKind, LedgerEvent, ScoredPair, replay_events
+from everalign.state.method_output import MethodOutput
 
 PACKAGE = str(Path(everalign.state.__file__).parent)
-UPDATES = 2
+UPDATES = 3
 
 
 def read_names(store: StateStore, side: Side, kind: NameKind) -> list[str]:
@@ -79,8 +81,8 @@ def finish_updates(store: StateStore, updates: int = UPDATES) -> None:
 def apply_update(store: StateStore, number: int) -> None:
     if store.pending_delta() is None:
         store.journal_delta(delta(number))
-    arrays = {"vectors": vectors(number)}
-    store.commit_version(arrays, events(number), {"number": number}, proposals(number))
+    method = MethodOutput.from_all({"vectors": vectors(number)}, proposals(number))
+    store.commit_version(method, events(number), {"number": number})
 
 
 def run_updates(directory: Path, updates: int = UPDATES) -> None:
@@ -95,14 +97,14 @@ def start_updates(directory: Path, updates: int = UPDATES) -> subprocess.Popen[b
     return subprocess.Popen(command, env=environment)
 
 
-def check_store(store: StateStore) -> None:
+def check_store(store: StateStore, directory: Path) -> None:
     """Check that all that is stored is complete, and that there is nothing else."""
-    check_versions(store)
+    check_versions(store, directory)
     if (pending := store.pending_delta()) is not None:
         assert_same_delta(pending, delta(store.next_version()))
 
 
-def check_versions(store: StateStore) -> None:
+def check_versions(store: StateStore, directory: Path) -> None:
     count = store.next_version()
     past = [event for number in range(count) for event in events(number)]
     assert store.read_settings() == {"method": "evidence"}
@@ -115,8 +117,16 @@ def check_versions(store: StateStore) -> None:
     assert store.read_links() == replay_events(past)
     for number, applied in enumerate(store.read_deltas()):
         assert_same_delta(applied, delta(number))
-        assert store.load_arrays(number)["vectors"].tolist() == vectors(number).tolist()
-        assert store.read_proposals(number) == proposals(number)
+    for number in range(max(0, count - 2), count):
+        try:
+            assert store.load_method(number)[0]["vectors"].tolist() == vectors(number).tolist()
+            assert store.read_proposals(number) == proposals(number)
+        except StateDamagedError:
+            raise
+        except StateError:
+            # A writer has made two versions since.
+            with StateStore.open(directory, write=False) as newer:
+                assert newer.next_version() >= number + 3
 
 
 def assert_same_delta(stored: Delta, meant: Delta) -> None:
@@ -135,11 +145,11 @@ def check_and_finish(directory: Path) -> None:
     """Check what a reader and a writer see, and that the remaining updates can be done."""
     if StateStore.exists(directory):
         with StateStore.open(directory, write=False) as reader:
-            check_store(reader)
+            check_store(reader, directory)
     with create_or_open(directory) as store:
-        check_store(store)
+        check_store(store, directory)
         finish_updates(store)
-        check_store(store)
+        check_store(store, directory)
         assert store.last_version() == UPDATES - 1
     assert files(directory) == wanted_files()
 
@@ -151,10 +161,14 @@ def files(directory: Path) -> set[str]:
 
 
 def wanted_files() -> set[str]:
-    kinds = ["deltas/{}/left_triples", "versions/{}/vectors"]
-    kinds += ["versions/{}/everalign-proposals"]
-    arrays = {f"{kind.format(f'{n:06d}')}.npy" for kind in kinds for n in range(UPDATES)}
-    return {"everalign.sqlite", "inbox.sqlite", "lock", *arrays}
+    deltas = {f"deltas/{number:06d}/left_triples.npy" for number in range(UPDATES)}
+    # The last version keeps its arrays, and the one before it.
+    arrays = {
+        f"versions/{number:06d}/{name}.npy"
+        for number in (UPDATES - 2, UPDATES - 1)
+        for name in ("vectors", "everalign-proposals")
+    }
+    return {"everalign.sqlite", "inbox.sqlite", "lock", *deltas, *arrays}
 
 
 class Passage(NamedTuple):
@@ -251,9 +265,11 @@ def test_interrupted_before_any_line_the_same_store_goes_on(tmp_path: Path) -> N
         with StateStore.open(directory, write=True) as store:
             with pytest.raises(KeyboardInterrupt):
                 stop_at(count, interrupt, partial(finish_updates, store))
-            check_store(store)
+            check_store(store, directory)
             finish_updates(store)
-            check_store(store)
+            check_store(store, directory)
+        # The next writer removes what was to be removed.
+        StateStore.open(directory, write=True).close()
         assert files(directory) == wanted_files()
 
 
@@ -280,7 +296,7 @@ def test_readers_see_whole_versions_while_a_writer_is_at_work(tmp_path: Path) ->
             while len(versions) < 5:
                 assert writer.poll() is None
                 with StateStore.open(tmp_path / "state", write=False) as reader:
-                    check_versions(reader)
+                    check_versions(reader, tmp_path / "state")
                     versions.add(reader.last_version())
         finally:
             writer.kill()

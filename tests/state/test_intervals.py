@@ -27,6 +27,7 @@ from everalign.state.ledger import (
     merge_links,
     replay_events,
 )
+from everalign.state.method_output import MethodOutput
 
 IDS = st.integers(0, 4)
 SCORES = st.sampled_from([0.25, 0.5, 0.75])
@@ -39,7 +40,9 @@ History = list[list[tuple[EventKind, int, int, float]]]
 def make_store(directory: Path, history: History) -> StateStore:
     store = StateStore.create(directory, {})
     for version, steps in enumerate(history):
-        store.commit_version({}, [LedgerEvent(version, *step, "why") for step in steps], {})
+        store.commit_version(
+            MethodOutput(), [LedgerEvent(version, *step, "why") for step in steps], {}
+        )
     return store
 
 
@@ -142,7 +145,7 @@ def test_a_reader_gets_the_pages_of_its_version_while_another_is_written(
     ):
         rows = reader.iterate_links(PairStatus.FOUND)
         first = [next(rows) for _ in range(10)]
-        store.commit_version({}, [*gone, *new], {})
+        store.commit_version(MethodOutput(), [*gone, *new], {})
         pairs = [row.pair for row in [*first, *rows]]
     assert pairs == [(number, number) for number in reversed(range(40))]
 
@@ -263,7 +266,7 @@ def test_a_local_change_of_found_links_equals_a_change_of_all(
     with TemporaryDirectory() as directory, make_store(Path(directory, "s"), history) as store:
         version, before = len(history), store.read_links()
         events = diff_local_links(store, (set(lefts), set(rights)), found, version)
-        store.commit_version({}, events, {})
+        store.commit_version(MethodOutput(), events, {})
         # The same with all links at hand: what is found takes the place of what was.
         decided = before.confirmed_pairs, before.rejected_pairs
         wanted = {link.pair for link in merge_links([], found, merge_best_first, *decided)}

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everalign.changeset import ChangeSet, encode_change_set
+from everalign.changeset import ChangeSet, StateBefore, encode_change_set
 from everalign.errors import StateDamagedError
 from everalign.graph import NameIndex
 from everalign.graph.names import FEW_NAMES, LOOKUP_SHARE
 from everalign.session import AlignmentSession
 from everalign.state import Delta, NameList, StateStore
+from everalign.state.facts import SnapshotFacts
+from everalign.state.method_output import MethodOutput
 
 MANY = 40_000
 # Shared beginnings, as IRIs have, so that texts differ in a few bytes only.
@@ -37,7 +39,7 @@ def large_state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     with StateStore.create(state, {}) as store:
         store.journal_delta(Delta("first", "", arrays, names))
-        store.commit_version({}, [], {})
+        store.commit_version(MethodOutput(), [], {})
     return state
 
 
@@ -49,7 +51,7 @@ def store(tmp_path: Path) -> Iterator[StateStore]:
 
 def add_names(store: StateStore, *names: str) -> None:
     store.journal_delta(Delta("", "", {}, {("left", "entity"): names}))
-    store.commit_version({}, [], {})
+    store.commit_version(MethodOutput(), [], {})
 
 
 def test_names_are_found_by_text_and_by_id(large_state: Path) -> None:
@@ -78,7 +80,7 @@ def test_unusual_names_are_found_again(store: StateStore) -> None:
 def test_names_are_counted_by_version(store: StateStore) -> None:
     assert len(store.open_names("left", "entity")) == 0
     add_names(store, "a", "b")
-    store.commit_version({}, [], {})  # without a delta
+    store.commit_version(MethodOutput(), [], {})  # without a delta
     add_names(store)
     add_names(store, "c")
     store.journal_delta(Delta("", "", {}, {("left", "entity"): ["pending"]}))
@@ -166,6 +168,7 @@ def test_a_few_names_are_looked_up_and_many_are_loaded_once(large_state: Path) -
 def test_a_small_change_does_not_load_the_names(large_state: Path) -> None:
     with AlignmentSession.open(large_state, write=True) as session:
         snapshot = session.snapshot
+        before_change = StateBefore(SnapshotFacts(snapshot), snapshot.decisions)
         change = ChangeSet(
             added_left=[(NAMES[5], "next", "new")],
             removed_left=[(NAMES[8], "next", NAMES[9])],
@@ -175,7 +178,7 @@ def test_a_small_change_does_not_load_the_names(large_state: Path) -> None:
         try:
             vocabularies = session.vocabularies
             before, _ = tracemalloc.get_traced_memory()
-            delta = encode_change_set(change, vocabularies, snapshot)
+            delta = encode_change_set(change, vocabularies, before_change)
             after, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

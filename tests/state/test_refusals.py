@@ -22,6 +22,7 @@ from everalign.errors import (
 )
 from everalign.state import Delta, StateStore
 from everalign.state.ledger import EventKind, LedgerEvent, ScoredPair
+from everalign.state.method_output import MethodOutput
 
 DELTA = Delta(
     "first",
@@ -43,7 +44,9 @@ with StateStore.open(sys.argv[1], write=True):
 def state(tmp_path: Path) -> Path:
     with StateStore.create(tmp_path / "state", {}) as store:
         store.journal_delta(DELTA)
-        store.commit_version({"vectors": np.ones(100)}, [], {}, [ScoredPair(1, 10, 0.2)])
+        store.commit_version(
+            MethodOutput.from_all({"vectors": np.ones(100)}, [ScoredPair(1, 10, 0.2)]), [], {}
+        )
     return tmp_path / "state"
 
 
@@ -151,7 +154,7 @@ def test_damaged_files_are_named(state: Path, damage: Callable[[Path], None]) ->
         with pytest.raises(StateDamagedError, match=r"deltas/000000/left_triples\.npy"):
             next(store.read_deltas()).arrays["left_triples"]
         with pytest.raises(StateDamagedError, match=r"versions/000000/vectors\.npy"):
-            store.load_arrays(0)
+            store.load_method(0)[0]["vectors"]
         with pytest.raises(StateDamagedError, match=r"versions/000000/everalign-proposals\.npy"):
             store.read_proposals(0)
 
@@ -174,27 +177,25 @@ def test_a_reader_writes_nothing(state: Path) -> None:
         with pytest.raises(StateError, match="open for reading only"):
             reader.journal_delta(Delta("second", "more.ttl", {}))
         with pytest.raises(StateError, match="open for reading only"):
-            reader.commit_version({}, [], {})
+            reader.commit_version(MethodOutput(), [], {})
 
 
 @pytest.mark.parametrize("version", [-1, 1])
 def test_an_unknown_version_is_refused(state: Path, version: int) -> None:
     with StateStore.open(state, write=False) as store:
         with pytest.raises(StateError, match=f"has no version {version}"):
-            store.load_arrays(version)
-        with pytest.raises(StateError, match=f"has no version {version}"):
             store.read_proposals(version)
         with pytest.raises(StateError, match=f"has no version {version}"):
             store.read_links(version)
 
 
-@pytest.mark.parametrize("name", ["", "../vectors", ".hidden", "a b", "everalign-proposals"])
+@pytest.mark.parametrize("name", ["", "../vectors", ".hidden", "a b"])
 def test_array_names_that_are_no_file_names_are_refused(state: Path, name: str) -> None:
     with (
         StateStore.open(state, write=True) as store,
         pytest.raises(ValueError, match="invalid array name"),
     ):
-        store.commit_version({name: np.ones(1)}, [], {})
+        store.commit_version(MethodOutput.from_all({name: np.ones(1)}, []), [], {})
 
 
 @pytest.mark.parametrize(
@@ -207,13 +208,13 @@ def test_array_names_that_are_no_file_names_are_refused(state: Path, name: str) 
 def test_events_that_could_not_be_read_back_are_refused(state: Path, event: LedgerEvent) -> None:
     with StateStore.open(state, write=True) as store:
         with pytest.raises(sqlite3.IntegrityError):
-            store.commit_version({}, [event], {})
+            store.commit_version(MethodOutput(), [event], {})
         assert store.last_version() == 0
 
 
 def test_events_of_another_version_are_refused(state: Path) -> None:
     with StateStore.open(state, write=True) as store, pytest.raises(ValueError, match="version 1"):
-        store.commit_version({}, [LedgerEvent(0, EventKind.ADDED, 3, 4, 0.5, "")], {})
+        store.commit_version(MethodOutput(), [LedgerEvent(0, EventKind.ADDED, 3, 4, 0.5, "")], {})
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_events_of_another_version_are_refused(state: Path) -> None:
 @pytest.mark.parametrize("change", ["DELETE FROM {table}", "UPDATE {table} SET {column} = 7"])
 def test_rows_cannot_be_changed_by_hand(state: Path, table: str, column: str, change: str) -> None:
     with StateStore.open(state, write=True) as store:
-        store.commit_version({}, [LedgerEvent(1, EventKind.ADDED, 3, 4, 0.5, "")], {})
+        store.commit_version(MethodOutput(), [LedgerEvent(1, EventKind.ADDED, 3, 4, 0.5, "")], {})
     with (
         closing(sqlite3.connect(state / "everalign.sqlite")) as connection,
         pytest.raises(sqlite3.IntegrityError, match=f"rows of table {table} cannot be changed"),
@@ -253,15 +254,15 @@ def test_a_full_disk_loses_nothing_and_the_store_goes_on(state: Path, size: int)
     with StateStore.open(state, write=True) as store:
         store.journal_delta(Delta("second", "more.ttl", {}))
         with files_no_larger_than(size), pytest.raises(StateError, match="cannot be"):
-            store.commit_version({"vectors": large}, [], {})
+            store.commit_version(MethodOutput.from_all({"vectors": large}, []), [], {})
         events = [
             LedgerEvent(1, EventKind.ADDED, entity, entity, 0.5, "") for entity in range(1000)
         ]
         with files_no_larger_than(size), pytest.raises(StateError, match="cannot be"):
-            store.commit_version({}, events, {})
+            store.commit_version(MethodOutput(), events, {})
         assert store.last_version() == 0
-        assert store.load_arrays(0)["vectors"].tolist() == [1] * 100
-        store.commit_version({"vectors": large}, events, {})
+        assert store.load_method(0)[0]["vectors"].tolist() == [1] * 100
+        store.commit_version(MethodOutput.from_all({"vectors": large}, []), events, {})
         assert [delta.digest for delta in store.read_deltas()][1:] == ["second"]
-        np.testing.assert_array_equal(store.load_arrays(1)["vectors"], large)
+        np.testing.assert_array_equal(store.load_method(1)[0]["vectors"], large)
         assert store.read_events() == events

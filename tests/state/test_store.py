@@ -18,6 +18,7 @@ from everalign.state.ledger import (
     reject_pairs,
     replay_events,
 )
+from everalign.state.method_output import MethodOutput
 
 
 def read_names(store: StateStore, side: Side, kind: NameKind) -> list[str]:
@@ -86,7 +87,9 @@ def test_a_journalled_delta_is_pending_and_changes_nothing_else(store: StateStor
 def test_a_commit_applies_the_pending_delta(store: StateStore) -> None:
     store.journal_delta(FIRST)
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
-    version = store.commit_version({"vectors": vectors}, [added(0, 1, 0)], {"seconds": 1.5})
+    version = store.commit_version(
+        MethodOutput.from_all({"vectors": vectors}, []), [added(0, 1, 0)], {"seconds": 1.5}
+    )
     assert version == store.last_version() == 0
     assert store.pending_delta() is None
     assert read_names(store, "left", "entity") == ["a", "b", "c"]
@@ -94,17 +97,17 @@ def test_a_commit_applies_the_pending_delta(store: StateStore) -> None:
     assert [delta.digest for delta in store.read_deltas()] == ["first"]
     assert store.read_events() == [added(0, 1, 0)]
     assert store.read_links() == replay_events([added(0, 1, 0)])
-    np.testing.assert_array_equal(store.load_arrays(0)["vectors"], vectors)
-    assert store.load_arrays(0)["vectors"].dtype == np.float32
+    np.testing.assert_array_equal(store.load_method(0)[0]["vectors"], vectors)
+    assert store.load_method(0)[0]["vectors"].dtype == np.float32
     (facts,) = store.list_versions()
     assert (facts.number, facts.delta, facts.info) == (0, "first", {"seconds": 1.5})
 
 
 def test_everything_is_read_back_after_reopening(store: StateStore, tmp_path: Path) -> None:
     store.journal_delta(FIRST)
-    store.commit_version({"vectors": np.ones(2)}, [added(0, 1, 0)], {})
+    store.commit_version(MethodOutput.from_all({"vectors": np.ones(2)}, []), [added(0, 1, 0)], {})
     store.journal_delta(SECOND)
-    store.commit_version({"vectors": np.zeros(2)}, [added(1, 2, 1)], {})
+    store.commit_version(MethodOutput.from_all({"vectors": np.zeros(2)}, []), [added(1, 2, 1)], {})
     store.close()
     with StateStore.open(tmp_path / "state", write=False) as reader:
         assert read_names(reader, "left", "entity") == ["a", "b", "c", "d\n", "e\x00"]
@@ -112,8 +115,8 @@ def test_everything_is_read_back_after_reopening(store: StateStore, tmp_path: Pa
             ["a", "b", "c"],
             ["d\n", "e\x00"],
         ]
-        assert reader.load_arrays(0)["vectors"].tolist() == [1, 1]
-        assert reader.load_arrays(1)["vectors"].tolist() == [0, 0]
+        assert reader.load_method(0)[0]["vectors"].tolist() == [1, 1]
+        assert reader.load_method(1)[0]["vectors"].tolist() == [0, 0]
         assert list(reader.read_links(0).links) == [(1, 0)]
         assert list(reader.read_links(1).links) == [(1, 0), (2, 1)]
 
@@ -122,15 +125,17 @@ def test_a_version_without_a_delta_keeps_the_arrays(
     store: StateStore,
 ) -> None:
     store.journal_delta(FIRST)
-    store.commit_version({"vectors": np.ones(2)}, [added(0, 1, 0), added(0, 2, 1)], {})
-    store.commit_version({}, confirm_pairs(store.read_links(), [(1, 0)], 1), {})
-    store.commit_version({}, reject_pairs(store.read_links(), [(2, 1)], 2), {})
-    assert store.load_arrays(2)["vectors"].tolist() == [1, 1]
+    store.commit_version(
+        MethodOutput.from_all({"vectors": np.ones(2)}, []), [added(0, 1, 0), added(0, 2, 1)], {}
+    )
+    store.commit_version(MethodOutput(), confirm_pairs(store.read_links(), [(1, 0)], 1), {})
+    store.commit_version(MethodOutput(), reject_pairs(store.read_links(), [(2, 1)], 2), {})
+    assert store.load_method(2)[0]["vectors"].tolist() == [1, 1]
     assert [facts.delta for facts in store.list_versions()] == ["first", None, None]
     assert store.read_links(1).confirmed_pairs == {(1, 0)}
     assert store.read_links().rejected_pairs == {(2, 1)}
     store.journal_delta(SECOND)
-    store.commit_version({"vectors": np.zeros(2)}, [], {})
+    store.commit_version(MethodOutput.from_all({"vectors": np.zeros(2)}, []), [], {})
     assert store.read_links() == replay_events(store.read_events())
     assert store.read_links(1) == replay_events(
         [event for event in store.read_events() if event.version < 2]
@@ -139,11 +144,11 @@ def test_a_version_without_a_delta_keeps_the_arrays(
 
 def test_events_of_an_entity_of_a_pair_and_since_a_version(store: StateStore) -> None:
     events = [added(0, 1, 10), added(0, 2, 20)]
-    store.commit_version({}, events, {})
+    store.commit_version(MethodOutput(), events, {})
     later = LedgerEvent(
         1, EventKind.REVISED, 1, 20, 0.9, "replaces", competing_left=2, competing_right=10
     )
-    store.commit_version({}, [later], {})
+    store.commit_version(MethodOutput(), [later], {})
     assert store.read_events(left=1) == [events[0], later]
     assert store.read_events(right=20) == [events[1], later]
     assert store.read_events(left=1, right=10) == [events[0]]
@@ -152,13 +157,15 @@ def test_events_of_an_entity_of_a_pair_and_since_a_version(store: StateStore) ->
 
 def test_proposals_are_separate_from_the_arrays_of_the_method(store: StateStore) -> None:
     store.journal_delta(FIRST)
-    store.commit_version({"vectors": np.ones(2)}, [], {}, [ScoredPair(1, 0, 0.2)])
-    store.commit_version({}, reject_pairs(store.read_links(), [(2, 1)], 1), {})
+    store.commit_version(
+        MethodOutput.from_all({"vectors": np.ones(2)}, [ScoredPair(1, 0, 0.2)]), [], {}
+    )
+    store.commit_version(MethodOutput(), reject_pairs(store.read_links(), [(2, 1)], 1), {})
     store.journal_delta(SECOND)
-    store.commit_version({}, [], {}, [])
+    store.commit_version(MethodOutput.from_all({}, []), [], {})
     assert store.read_proposals(0) == store.read_proposals(1) == [ScoredPair(1, 0, 0.2)]
     assert store.read_proposals(2) == []
-    assert list(store.load_arrays(1)) == ["vectors"]
+    assert list(store.load_method(1)[0]) == ["vectors"]
 
 
 def test_a_delta_that_rescores_all_is_read_back_as_one(store: StateStore) -> None:
@@ -166,25 +173,25 @@ def test_a_delta_that_rescores_all_is_read_back_as_one(store: StateStore) -> Non
     pending = store.pending_delta()
     assert pending is not None
     assert pending.rescore_all
-    store.commit_version({}, [], {})
+    store.commit_version(MethodOutput(), [], {})
     store.journal_delta(SECOND)
-    store.commit_version({}, [], {})
+    store.commit_version(MethodOutput(), [], {})
     assert [delta.rescore_all for delta in store.read_deltas()] == [True, False]
 
 
 def test_several_deltas_may_have_the_same_digest(store: StateStore) -> None:
     for _ in range(2):
         store.journal_delta(replace(FIRST, new_names={}))
-        store.commit_version({}, [], {})
+        store.commit_version(MethodOutput(), [], {})
     assert [delta.digest for delta in store.read_deltas()] == ["first", "first"]
 
 
 def test_a_reader_stays_with_the_version_it_opened(store: StateStore, tmp_path: Path) -> None:
     store.journal_delta(FIRST)
-    store.commit_version({}, [added(0, 1, 0)], {})
+    store.commit_version(MethodOutput(), [added(0, 1, 0)], {})
     with StateStore.open(tmp_path / "state", write=False) as reader:
         store.journal_delta(SECOND)
-        store.commit_version({}, [added(1, 2, 1)], {})
+        store.commit_version(MethodOutput(), [added(1, 2, 1)], {})
         assert reader.last_version() == 0
         assert len(read_names(reader, "left", "entity")) == 3
         assert list(reader.read_links().links) == [(1, 0)]

@@ -16,6 +16,7 @@ from everalign.cli.decisions import confirm, no_counterpart, reject, revert, uns
 from everalign.cli.explanations import explain, relations
 from everalign.cli.links import changes, check_sssom, diff, export, history, links
 from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
+from everalign.cli.maintenance import backup, compact, restore, verify
 from everalign.cli.paper import paper
 from everalign.errors import EverAlignError
 
@@ -28,6 +29,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Align": (init, update),
     "Review": (confirm, reject, no_counterpart, unsure, withdraw, revert),
     "Inspect": (status, links, explain, relations, history, diff, evaluate),
+    "Maintain": (verify, backup, restore, compact),
     "Export": (export, changes, check_sssom),
     "Benchmark": (demo, methods, bench, plot, paper, sample, datasets),
 }
@@ -35,7 +37,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
 EPILOG = """\b
 Exit codes:
   0    success, also if there was nothing to do
-  1    `check-sssom` found problems, or a run of `paper` failed
+  1    `verify` or `check-sssom` found problems, or a run of `paper` failed
   2    error in a file, an option or a setting; nothing was changed
   70   unexpected error; please report it
   130  interrupted; `everalign update STATE` finishes the update

@@ -218,6 +218,14 @@ class IncrementalMethod(Protocol):
         """
         ...
 
+    def save(self) -> StateArrays:
+        """Return what was learned.
+
+        Returns:
+            Arrays by name; everything that `load` needs in another process.
+        """
+        ...
+
     def save_changes(self) -> StateArrays | None:
         """Return what the last update has changed.
 

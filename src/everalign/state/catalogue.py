@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -20,7 +20,11 @@ from everalign.state.decision_table import (
     write_decision_changes,
 )
 from everalign.state.deltas import Delta, Json, MethodState, NameList, Version
-from everalign.state.digests import compute_names_digest, compute_version_digest
+from everalign.state.digests import (
+    compute_names_digest,
+    compute_settings_digest,
+    compute_version_digest,
+)
 from everalign.state.inbox import DecisionInbox
 from everalign.state.intervals import IntervalChanges, PairStatus, plan_interval_changes
 from everalign.state.ledger import EventKind, LedgerEvent
@@ -32,6 +36,7 @@ from everalign.state.link_table import (
 from everalign.state.names import (
     StoredNames,
     count_names,
+    count_names_with,
     insert_names,
     open_names,
     read_delta_names,
@@ -39,6 +44,9 @@ from everalign.state.names import (
 
 # Looking a kind up here is faster than calling the enum, once for each event of a long history.
 _EVENT_KINDS = {kind.value: kind for kind in EventKind}
+
+# To write the whole database again is worth it for more free pages than this.
+MAX_FREE_SHARE = 0.1
 
 _VERSION_COLUMNS = (
     "version.number, made_at, info, version.files, method_state, given_links, found_links,"
@@ -61,6 +69,7 @@ class DeltaRow(NamedTuple):
     rescore_all: bool
     runs_method: bool
     inbox_upto: int
+    names_digest: str
 
 
 class Catalogue:
@@ -88,7 +97,8 @@ class Catalogue:
         Returns:
             The values by name.
         """
-        return dict(self._database.fetch_rows("SELECT name, value FROM setting"))
+        rows = self._database.fetch_rows("SELECT name, value, checksum FROM setting")
+        return {row[0]: row[1] for row in check_rows(rows, "setting")}
 
     def read_versions(self, first: int = 0) -> list[Version]:
         """Read versions.
@@ -158,6 +168,59 @@ class Catalogue:
         files: dict[str, str] = json.loads(row[3])
         return files
 
+    def iterate_files(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Iterate over the files of all versions.
+
+        Yields:
+            Each version with the checksums of its files by name.
+        """
+        sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number <= ? ORDER BY number"
+        rows = self._database.fetch_rows(sql, self.last_version)
+        yield from ((row[0], json.loads(row[3])) for row in check_rows(rows, "version"))
+
+    def find_dropped(self, versions: Collection[int]) -> list[int]:
+        """Find versions whose files were removed.
+
+        Args:
+            versions: The versions to look at.
+
+        Returns:
+            Those among them whose files are gone.
+        """
+        marks = ", ".join("?" * len(versions))
+        sql = f"SELECT version, reason, checksum FROM dropped_files WHERE version IN ({marks})"
+        rows = self._database.fetch_rows(sql, *versions)
+        return [row[0] for row in check_rows(rows, "dropped_files")]
+
+    def list_dropped(self) -> list[int]:
+        """List all versions whose files were removed.
+
+        Returns:
+            The versions, ascending.
+        """
+        sql = "SELECT version, reason, checksum FROM dropped_files ORDER BY version"
+        return [row[0] for row in check_rows(self._database.fetch_rows(sql), "dropped_files")]
+
+    def insert_dropped(self, versions: Collection[int], reason: str) -> None:
+        """Note that the files of versions are removed.
+
+        Args:
+            versions: The versions; some may be noted already.
+            reason: Why, for people.
+        """
+        new = sorted(set(versions) - set(self.find_dropped(versions)))
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT INTO dropped_files VALUES (?, ?, ?)",
+                (add_checksum((version, reason)) for version in new),
+            )
+
+    def free_pages(self) -> None:
+        """Give pages that the database does not use back to the system, if they are many."""
+        free = self._database.fetch_value("PRAGMA freelist_count")
+        if free > MAX_FREE_SHARE * self._database.fetch_value("PRAGMA page_count"):
+            self._database.execute_outside("VACUUM")
+
     def open_names(self, name_list: NameList) -> StoredNames:
         """Open the names of one side and kind.
 
@@ -183,6 +246,18 @@ class Catalogue:
             The number of names.
         """
         return count_names(self._database, name_list, version)
+
+    def count_names_with(self, name_list: NameList, delta: int) -> int:
+        """Count the names of one side and kind with those of a delta.
+
+        Args:
+            name_list: Side and kind.
+            delta: The number of the delta.
+
+        Returns:
+            The number of names.
+        """
+        return count_names_with(self._database, name_list, delta)
 
     def read_delta_names(self, name_list: NameList, delta: int) -> list[str]:
         """Read the names of one side and kind that came with a delta.
@@ -284,13 +359,18 @@ class Catalogue:
             delta.source,
             json.dumps(dict(delta.counts)),
             json.dumps(files),
-            None,
-            delta.rescore_all,
-            delta.runs_method,
+            int(delta.rescore_all),
+            int(delta.runs_method),
             delta.inbox_upto,
             compute_names_digest(delta.new_names),
         )
-        connection.execute("INSERT INTO delta VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        connection.execute(
+            """
+            INSERT INTO delta (number, digest, source, counts, files, rescore_all, runs_method,
+                inbox_upto, names_digest, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            add_checksum(values),
+        )
 
     def insert_version(
         self,
@@ -341,8 +421,12 @@ class Catalogue:
         sql = f"SELECT {_VERSION_COLUMNS} FROM version WHERE number = ?"
         ((*values, _, _),) = self._database.fetch_rows(sql, version)
         before = self.read_version(version - 1)
-        last = (0, "") if before is None else (before.inbox_upto, before.digest)
+        last = self._start_digests() if before is None else (before.inbox_upto, before.digest)
         return compute_version_digest(self._database, inbox, tuple(values), last)
+
+    def _start_digests(self) -> tuple[int, str]:
+        """What the digest of the first version goes on from: the settings."""
+        return 0, compute_settings_digest(self.read_settings())
 
     def _insert_version_row(
         self,
@@ -364,7 +448,7 @@ class Catalogue:
             ),
             upto,
         )
-        last = (0, "") if before is None else (before.inbox_upto, before.digest)
+        last = self._start_digests() if before is None else (before.inbox_upto, before.digest)
         digest = compute_version_digest(self._database, inbox, values, last)
         connection.execute(
             "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -395,8 +479,8 @@ class Catalogue:
 
     def _read_deltas(self, condition: str, *values: int) -> list[DeltaRow]:
         sql = f"""
-            SELECT number, digest, source, counts, files, rescore_all, runs_method, inbox_upto
-            FROM delta
+            SELECT number, digest, source, counts, files, rescore_all, runs_method, inbox_upto,
+                names_digest, checksum FROM delta
             WHERE {condition} ORDER BY number
         """
         return [
@@ -408,10 +492,10 @@ class Catalogue:
                 json.loads(files),
                 bool(rescore_all),
                 bool(runs_method),
-                upto,
+                *rest,
             )
-            for number, digest, source, counts, files, rescore_all, runs_method, upto in (
-                self._database.fetch_rows(sql, *values)
+            for number, digest, source, counts, files, rescore_all, runs_method, *rest in (
+                check_rows(self._database.fetch_rows(sql, *values), "delta")
             )
         ]
 

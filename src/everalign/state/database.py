@@ -22,6 +22,7 @@ from everalign.errors import (
     StateFormatError,
     StateLockedError,
 )
+from everalign.state.checksums import add_checksum
 from everalign.state.files import StateLayout
 
 # "EvAl" in ASCII, in the header of the file: tells our databases from those of other programs.
@@ -36,7 +37,8 @@ LOCK_TIMEOUT_SECONDS = 60.0
 _TABLES = """
 CREATE TABLE setting (
     name TEXT PRIMARY KEY,
-    value TEXT NOT NULL
+    value TEXT NOT NULL,
+    checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE version (
@@ -55,6 +57,12 @@ CREATE TABLE version (
 
 CREATE INDEX version_of_decision ON version (inbox_upto);
 
+CREATE TABLE dropped_files (
+    version INTEGER PRIMARY KEY,  -- the files of this version were removed
+    reason TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+);
+
 CREATE TABLE delta (
     number INTEGER PRIMARY KEY,
     digest TEXT NOT NULL,
@@ -66,7 +74,8 @@ CREATE TABLE delta (
     rescore_all INTEGER NOT NULL,                       -- 1: all entities are scored again
     runs_method INTEGER NOT NULL,                       -- 0: decisions of people only
     inbox_upto INTEGER NOT NULL,      -- decisions of the inbox that its version takes up
-    names_digest TEXT NOT NULL        -- SHA-256 of its new names
+    names_digest TEXT NOT NULL,       -- SHA-256 of its new names
+    checksum INTEGER NOT NULL         -- of all but `version`
 );
 CREATE UNIQUE INDEX at_most_one_pending ON delta (version IS NULL) WHERE version IS NULL;
 
@@ -82,6 +91,7 @@ CREATE TABLE name_count (
     list INTEGER NOT NULL,
     delta INTEGER NOT NULL REFERENCES delta(number),
     count INTEGER NOT NULL,    -- the names of the list with those of this delta
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (list, delta)
 ) WITHOUT ROWID;
 
@@ -148,19 +158,19 @@ CREATE INDEX removal_ended ON removed_entity (until) WHERE until < 2147483647;
 CREATE INDEX removal_begun ON removed_entity (since) WHERE since > 0;
 """
 
+_LIST_SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+
 # Rows are only ever added; that is what makes history and time travel plain reads. The triggers
 # enforce it also for people who open the database by hand.
 _TRIGGER = """
 CREATE TRIGGER {table}_{action} BEFORE {action} ON {table} {condition}
 BEGIN SELECT RAISE(ABORT, 'rows of table {table} cannot be changed'); END;
 """
+_FIXED_TABLES = ("setting", "version", "dropped_files", "name", "name_count", "event")
 _INTERVAL_TABLES = ("link", "decision", "removed_entity")
 _FORBIDDEN_CHANGES = [
-    *(
-        (table, "DELETE", "")
-        for table in ("version", "delta", "name", "name_count", "event", *_INTERVAL_TABLES)
-    ),
-    *((table, "UPDATE", "") for table in ("version", "name", "name_count", "event")),
+    *((table, "DELETE", "") for table in (*_FIXED_TABLES, "delta", *_INTERVAL_TABLES)),
+    *((table, "UPDATE", "") for table in _FIXED_TABLES),
     # The exceptions: the version of a pending delta is set when it has been applied, and an
     # interval that is open can be closed.
     ("delta", "UPDATE", "WHEN old.version IS NOT NULL"),
@@ -184,6 +194,20 @@ def build_schema(tables: str, forbidden_changes: Sequence[tuple[str, str, str]])
     )
     marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
     return "\n".join([tables, *triggers, marks])
+
+
+def build_tables(schema: str) -> set[str]:
+    """List what a schema creates.
+
+    Args:
+        schema: SQL statements.
+
+    Returns:
+        The statements as SQLite keeps them.
+    """
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        return {row[0] for row in connection.execute(_LIST_SCHEMA)}
 
 
 SCHEMA = build_schema(_TABLES, _FORBIDDEN_CHANGES)
@@ -276,6 +300,33 @@ class Database:
         rows = self.fetch_rows(sql, *values)
         return rows[0][0] if rows else None
 
+    def list_schema(self) -> set[str]:
+        """List the statements that created tables, indexes and triggers.
+
+        Returns:
+            The statements as SQLite keeps them.
+        """
+        return set(self.fetch_column(_LIST_SCHEMA))
+
+    def execute_outside(self, sql: str) -> None:
+        """Execute a statement that cannot be part of a transaction, such as VACUUM.
+
+        Args:
+            sql: The statement.
+        """
+        with convert_errors(self._path):
+            self._connection.execute(sql)
+
+    def copy_to(self, path: Path, pages: int = -1) -> None:
+        """Copy the database as it is at one moment, also while another process writes.
+
+        Args:
+            path: The file to write.
+            pages: How many pages to copy before other processes can write again; -1 for all.
+        """
+        with convert_errors(self._path), closing(sqlite3.connect(path)) as target:
+            self._connection.backup(target, pages=pages, sleep=0.001)
+
     def _begin(self) -> None:
         """Begin to write; try often, since SQLite itself would sleep for up to 0.1 s."""
         deadline = monotonic() + LOCK_TIMEOUT_SECONDS
@@ -335,7 +386,9 @@ def create_database(layout: StateLayout, settings: Mapping[str, str]) -> None:
         closing(connect_database(layout.new_database, "rwc")) as connection,
     ):
         connection.executescript(f"PRAGMA synchronous = EXTRA; BEGIN; {SCHEMA}")
-        connection.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
+        connection.executemany(
+            "INSERT INTO setting VALUES (?, ?, ?)", map(add_checksum, settings.items())
+        )
         connection.execute("COMMIT")
     layout.new_database.replace(layout.database)
     sync_directory(layout.root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -153,6 +153,25 @@ class DecisionTable:
         sql = f"SELECT side, id, since, until, checksum FROM removed_entity WHERE {_IN_FORCE}"
         rows = self._database.fetch_rows(sql, version, version)
         return {(row[0], row[1]) for row in check_rows(rows, "removed_entity")}
+
+    def iterate_pairs(self) -> Iterator[Pair]:
+        """Iterate over the pairs of all decisions that were ever in force.
+
+        Yields:
+            Pairs of ids; -1 stands for no entity.
+        """
+        rows = self._database.iterate_rows(f"SELECT {_COLUMNS} FROM decision")
+        yield from ((row[1], row[2]) for row in check_rows(rows, "decision"))
+
+    def iterate_removed(self) -> Iterator[EntityOfSide]:
+        """Iterate over all entities that ever had no facts.
+
+        Yields:
+            Side and id of each.
+        """
+        sql = "SELECT side, id, since, until, checksum FROM removed_entity"
+        rows = check_rows(self._database.iterate_rows(sql), "removed_entity")
+        yield from ((row[0], row[1]) for row in rows)
 
     def _fetch(self, sql: str, *values: Any) -> list[StoredDecision]:
         rows = check_rows(self._database.fetch_rows(sql, *values), "decision")

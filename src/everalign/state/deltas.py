@@ -73,6 +73,14 @@ class MethodState:
     base: int | None = None
     changes: tuple[tuple[int, int], ...] = ()
 
+    def list_versions(self) -> list[int]:
+        """List the versions whose files are read.
+
+        Returns:
+            The one that has stored everything, and those with changes.
+        """
+        return [] if self.base is None else [self.base, *(number for number, _ in self.changes)]
+
     def to_json(self) -> str:
         """Convert to JSON.
 

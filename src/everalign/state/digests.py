@@ -40,7 +40,8 @@ def compute_version_digest(
         database: The open database.
         inbox: The open inbox, for the decisions that the version has taken up.
         version: The row of the version up to `inbox_upto`; its first value is its number.
-        before: `inbox_upto` and the digest of the version before; 0 and "" for the first.
+        before: `inbox_upto` and the digest of the version before; for the first, 0 and that of
+            the settings.
 
     Returns:
         A SHA-256 checksum in hexadecimal.
@@ -57,6 +58,20 @@ def compute_version_digest(
         _add_rows(digest, f"{table} begun", _list_begun(database, table, number))
         _add_rows(digest, f"{table} ended", _list_ended(database, table, number))
     _add_rows(digest, "inbox", map(tuple, inbox.read_range(before[0], upto)))
+    return digest.hexdigest()
+
+
+def compute_settings_digest(settings: Mapping[str, str]) -> str:
+    """Compute the digest of the settings.
+
+    Args:
+        settings: Values by name.
+
+    Returns:
+        A SHA-256 checksum in hexadecimal.
+    """
+    digest = hashlib.sha256()
+    _add_rows(digest, "setting", sorted(settings.items()))
     return digest.hexdigest()
 
 

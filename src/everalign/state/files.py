@@ -153,6 +153,14 @@ class StateLayout:
         for entry in entries:
             refuse_link(entry)
 
+    def measure(self) -> int:
+        """Measure the state directory.
+
+        Returns:
+            How many bytes its files take on the disk; holes take none.
+        """
+        return sum(_measure_file(path) for path in self.root.rglob("*") if path.is_file())
+
     def find_other_files(self) -> list[Path]:
         """Find files that are not those of an interrupted creation of a state directory.
 
@@ -273,6 +281,27 @@ def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
     return LazyMapping(names, lambda name: _read_array(folder / names[name], files[names[name]]))
 
 
+def check_file(path: Path, checksum: str) -> None:
+    """Compare a file with its checksum.
+
+    Args:
+        path: The file.
+        checksum: What it was when the file was written.
+
+    Raises:
+        StateDamagedError: It is missing or has changed.
+    """
+    _check_plain(path)
+    try:
+        with path.open("rb") as file:
+            # An empty file cannot be mapped, and none is ever written.
+            found = _hash_file(file) if os.fstat(file.fileno()).st_size else ""
+    except FileNotFoundError:
+        raise StateDamagedError(f"{path} is missing") from None
+    if found != checksum:
+        raise StateDamagedError(f"{path} has changed since it was written")
+
+
 def _read_bundle(path: Path, checksum: str) -> dict[str, Array]:
     return _parse_content(path, _read_checked(path, checksum), parse_bundle)
 
@@ -354,6 +383,37 @@ def remove_folder(folder: Path) -> None:
     refuse_link(folder)
     if folder.exists():
         shutil.rmtree(folder)
+
+
+def list_numbered_folders(folder: Path) -> list[int]:
+    """List the numbers of the folders of deltas or of versions.
+
+    Args:
+        folder: The folder that holds them.
+
+    Returns:
+        The numbers, ascending.
+    """
+    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
+
+
+def measure_folder(folder: Path) -> int:
+    """Measure the files of a folder.
+
+    Args:
+        folder: A folder without folders in it.
+
+    Returns:
+        How many bytes they take on the disk; holes take none.
+    """
+    return sum(map(_measure_file, folder.iterdir()))
+
+
+def _measure_file(path: Path) -> int:
+    stat = path.stat()
+    # Where the system does not count blocks, files have no holes either.
+    blocks: int = getattr(stat, "st_blocks", stat.st_size // 512 + 1)
+    return 512 * blocks
 
 
 def refuse_link(path: Path) -> None:

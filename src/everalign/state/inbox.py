@@ -50,7 +50,7 @@ CREATE TABLE decision (
 CREATE INDEX decision_of_left ON decision (left_id);
 CREATE INDEX decision_of_right ON decision (right_id);
 """
-_SCHEMA = build_schema(_TABLE, [("decision", "DELETE", ""), ("decision", "UPDATE", "")])
+INBOX_SCHEMA = build_schema(_TABLE, [("decision", "DELETE", ""), ("decision", "UPDATE", "")])
 
 
 class RecordedDecision(NamedTuple):
@@ -111,6 +111,11 @@ class DecisionInbox:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    @property
+    def database(self) -> Database:
+        """The open database."""
+        return self._database
 
     def append_decisions(
         self, requests: Sequence[DecisionRequest], seen_version: int
@@ -222,7 +227,7 @@ def create_inbox(layout: StateLayout) -> None:
     with convert_errors(layout.inbox), closing(connect_database(layout.inbox, "rwc")) as new:
         # The log lets people decide while others read, and a decision waits for one write only.
         new.execute("PRAGMA journal_mode = WAL")
-        new.executescript(f"PRAGMA synchronous = FULL; BEGIN; {_SCHEMA} COMMIT;")
+        new.executescript(f"PRAGMA synchronous = FULL; BEGIN; {INBOX_SCHEMA} COMMIT;")
     sync_directory(layout.root)
 
 

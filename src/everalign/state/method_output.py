@@ -13,7 +13,6 @@ from typing import TypeAlias
 import numpy as np
 
 from everalign.state.array_format import Array
-from everalign.state.files import LazyMapping
 from everalign.state.links import ScoredPair, pairs_from_array, pairs_to_array
 
 Arrays: TypeAlias = Mapping[str, Array]
@@ -21,6 +20,7 @@ Arrays: TypeAlias = Mapping[str, Array]
 # Names of arrays that are not the method's own.
 PROPOSALS_ARRAY = "everalign-proposals"
 LEFT_ARRAY, RIGHT_ARRAY = f"{PROPOSALS_ARRAY}-left", f"{PROPOSALS_ARRAY}-right"
+PROPOSAL_ARRAYS = (PROPOSALS_ARRAY, LEFT_ARRAY, RIGHT_ARRAY)
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,14 @@ class MethodOutput:
         changes: What has changed; None if nothing has.
         merge: Merges changes of consecutive versions.
         same_as: The version that the method goes back to; by default the last one.
+        save_all: Returns everything that the method remembers, for when there are many changes.
     """
 
     arrays: Arrays | None = None
     changes: Arrays | None = None
     merge: Callable[[Sequence[Arrays]], Arrays] = lambda changes: changes[-1]
     same_as: int | None = None
+    save_all: Callable[[], Arrays] | None = None
 
     @staticmethod
     def from_all(arrays: Arrays, proposed: Iterable[ScoredPair]) -> MethodOutput:
@@ -58,6 +60,7 @@ class MethodOutput:
         entities: tuple[Array, Array],
         proposed: Iterable[ScoredPair],
         merge: Callable[[Sequence[Arrays]], Arrays],
+        save_all: Callable[[], Arrays] | None = None,
     ) -> MethodOutput:
         """Store what has changed.
 
@@ -66,6 +69,7 @@ class MethodOutput:
             entities: Left and right entities whose proposals are replaced.
             proposed: The pairs that it proposes for them.
             merge: Merges what the method has changed in consecutive versions.
+            save_all: Returns everything that it remembers.
 
         Returns:
             What is stored.
@@ -79,20 +83,8 @@ class MethodOutput:
         return MethodOutput(
             changes=arrays,
             merge=lambda parts: {**merge(parts), **_merge_proposals(parts)},
+            save_all=save_all,
         )
-
-
-def select_own_arrays(arrays: Arrays) -> Arrays:
-    """Select the arrays that the method has stored itself.
-
-    Args:
-        arrays: What was stored at a version.
-
-    Returns:
-        The arrays without the proposals; none of them is read for it.
-    """
-    own = [name for name in arrays if name not in (PROPOSALS_ARRAY, LEFT_ARRAY, RIGHT_ARRAY)]
-    return LazyMapping(own, arrays.__getitem__)
 
 
 def read_proposals(arrays: Arrays, changes: Sequence[Arrays]) -> list[ScoredPair]:
@@ -109,6 +101,20 @@ def read_proposals(arrays: Arrays, changes: Sequence[Arrays]) -> list[ScoredPair
     for part in changes:
         records = _replace_records(records, part)
     return pairs_from_array(records)
+
+
+def collect_proposals(arrays: Arrays, changes: Sequence[Arrays], last: Arrays) -> dict[str, Array]:
+    """Collect all pairs that a method proposes, to be stored with everything else.
+
+    Args:
+        arrays: What it has stored as a whole.
+        changes: What it has stored as changes since, oldest first.
+        last: What the last update has changed.
+
+    Returns:
+        The array of the pairs by its name.
+    """
+    return {PROPOSALS_ARRAY: pairs_to_array(read_proposals(arrays, [*changes, last]))}
 
 
 def _merge_proposals(parts: Sequence[Arrays]) -> dict[str, Array]:

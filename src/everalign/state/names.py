@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from everalign.errors import StateDamagedError
+from everalign.state.checksums import add_checksum, check_rows
 from everalign.state.database import Database
 from everalign.state.deltas import NAME_LISTS, NameList
 
@@ -202,6 +203,41 @@ def read_delta_names(database: Database, name_list: NameList, delta: int) -> lis
     return StoredNames(database, name_list, stop).read_range(start, stop)
 
 
+def count_names_with(database: Database, name_list: NameList, delta: int) -> int:
+    """Count the names of one side and kind with those of a delta.
+
+    Args:
+        database: The open database.
+        name_list: Side and kind.
+        delta: The number of the delta.
+
+    Returns:
+        The number of names.
+    """
+    return _count_at_delta(database, name_list, delta)
+
+
+def check_hashes(database: Database, name_list: NameList, count: int) -> str | None:
+    """Compare the names of one side and kind with their checksums and hashes.
+
+    Args:
+        database: The open database.
+        name_list: Side and kind.
+        count: How many names there are.
+
+    Returns:
+        What is wrong; None if nothing is.
+    """
+    names, first_key = StoredNames(database, name_list, count), _first_key(name_list)
+    sql = "SELECT hash FROM name NOT INDEXED WHERE key BETWEEN ? AND ? ORDER BY key"
+    for batch in _split(range(count), _READ_BATCH):
+        texts = names.read_range(batch[0], batch[-1] + 1)
+        hashes = database.fetch_column(sql, first_key + batch[0], first_key + batch[-1])
+        if hashes != _hash_names(texts):
+            return "a hash is not that of its name"
+    return None
+
+
 def insert_names(
     connection: sqlite3.Connection, new_names: Mapping[NameList, Sequence[str]], delta: int
 ) -> None:
@@ -238,8 +274,8 @@ def _insert_list(
             zip(keys, _hash_names(batch), checksums, batch, strict=True),
         )
         first_key += len(batch)
-    values = _LIST_NUMBERS[name_list], delta, count + len(names)
-    connection.execute("INSERT INTO name_count VALUES (?, ?, ?)", values)
+    values = add_checksum((_LIST_NUMBERS[name_list], delta, count + len(names)))
+    connection.execute("INSERT INTO name_count VALUES (?, ?, ?, ?)", values)
 
 
 def _count_stored(connection: sqlite3.Connection, name_list: NameList) -> int:
@@ -251,10 +287,11 @@ def _count_stored(connection: sqlite3.Connection, name_list: NameList) -> int:
 
 def _count_at_delta(database: Database, name_list: NameList, delta: int) -> int:
     sql = """
-        SELECT count FROM name_count WHERE list = ? AND delta <= ? ORDER BY delta DESC LIMIT 1
+        SELECT list, delta, count, checksum FROM name_count WHERE list = ? AND delta <= ?
+        ORDER BY delta DESC LIMIT 1
     """
-    count: int | None = database.fetch_value(sql, _LIST_NUMBERS[name_list], delta)
-    return count or 0
+    rows = database.fetch_rows(sql, _LIST_NUMBERS[name_list], delta)
+    return sum(row[2] for row in check_rows(rows, "name_count"))
 
 
 def _first_key(name_list: NameList) -> int:

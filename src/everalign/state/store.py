@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -30,11 +31,9 @@ from everalign.state.files import (
     LazyMapping,
     StateLayout,
     hold_lock,
-    map_arrays,
     read_arrays,
     remove_folder,
     write_arrays,
-    write_bundle,
 )
 from everalign.state.folding import DecisionPlan
 from everalign.state.inbox import create_inbox
@@ -43,13 +42,26 @@ from everalign.state.ledger_reader import LedgerReader
 from everalign.state.links import (
     ScoredPair,
 )
-from everalign.state.method_output import MethodOutput, read_proposals, select_own_arrays
+from everalign.state.method_files import MethodFiles
+from everalign.state.method_output import MethodOutput
 from everalign.state.names import StoredNames
 
 logger = logging.getLogger(__name__)
 
-# So many changes of a method are merged to one.
-MERGED_CHANGES = 8
+
+@dataclass(frozen=True)
+class CompactionResult:
+    """What a compaction has done.
+
+    Attributes:
+        versions: The versions whose method state was removed.
+        bytes_before: Size of the state directory on the disk before.
+        bytes_after: Size after.
+    """
+
+    versions: tuple[int, ...]
+    bytes_before: int
+    bytes_after: int
 
 
 class StateStore(LedgerReader):
@@ -57,7 +69,8 @@ class StateStore(LedgerReader):
 
     An update has two steps: `journal_delta` stores what came in, `commit_version` what became of
     it. Each takes effect whole or not at all, also if the process is killed in the middle of it.
-    Nothing that was committed is ever changed or removed.
+    Nothing that was committed is ever changed. Only what a method remembers of old versions is
+    removed.
 
     A store that is open for reading shows the version that was the last one when it was opened.
     Use `create` or `open` to get one, and close it or use it as a context manager.
@@ -73,6 +86,7 @@ class StateStore(LedgerReader):
         self, layout: StateLayout, catalogue: Catalogue, resources: ExitStack, *, write: bool
     ) -> None:
         super().__init__(layout, catalogue, resources)
+        self._method_files = MethodFiles(layout, catalogue)
         self._write = write
 
     @classmethod
@@ -319,35 +333,45 @@ class StateStore(LedgerReader):
         if any(event.version != number for event in events):
             raise ValueError(f"every event must have version {number}")
         self._remove_leftovers()
-        files, method_state = self._write_method(method, number)
+        files, method_state = self._method_files.write(method, number)
         self._catalogue.insert_version(
             self.inbox, files, method_state, events, info, decisions or DecisionChanges()
         )
         logger.info("version %d committed, %d link events", number, len(events))
+        self.remove_superseded()
         return number
 
-    def _write_method(
-        self, method: MethodOutput, number: int
-    ) -> tuple[dict[str, str], MethodState]:
-        folder = self._layout.version_folder(number)
-        if method.arrays is not None:
-            return write_arrays(folder, method.arrays), MethodState(number, number)
-        before = self.find_method_state(method.same_as)
-        if method.changes is None:
-            return {}, before
-        changes, merged = dict(method.changes), list(before.changes)
-        level = 0
-        # Eight of one level become one of the next: what has to be read grows with the logarithm
-        # of the number of updates.
-        while len(merged) >= MERGED_CHANGES - 1 and all(
-            entry[1] == level for entry in merged[1 - MERGED_CHANGES :]
-        ):
-            parts = [self._read_changes(entry[0]) for entry in merged[1 - MERGED_CHANGES :]]
-            changes = dict(method.merge([*parts, changes]))
-            merged, level = merged[: 1 - MERGED_CHANGES], level + 1
-        return write_bundle(folder, changes), MethodState(
-            number, before.base, (*merged, (number, level))
-        )
+    def remove_superseded(self, kept_versions: int = 2) -> list[int]:
+        """Remove files of methods that no version needs; links, facts and decisions stay.
+
+        Args:
+            kept_versions: How many of the newest versions keep what makes up their method state.
+
+        Returns:
+            The versions whose files are removed.
+
+        Raises:
+            StateError: The store is open for reading only.
+        """
+        self._check_writable()
+        numbers = self._method_files.list_superseded(kept_versions)
+        self._method_files.drop(numbers, "superseded")
+        return numbers
+
+    def compact(self) -> CompactionResult:
+        """Remove what only older versions need, and free pages of the database.
+
+        Returns:
+            The versions whose files are removed, and the sizes before and after.
+
+        Raises:
+            StateError: The store is open for reading only.
+        """
+        self._check_writable()
+        before = self._layout.measure()
+        numbers = self.remove_superseded(kept_versions=1)
+        self._catalogue.free_pages()
+        return CompactionResult(tuple(numbers), before, self._layout.measure())
 
     def commit_decisions(self, plan: DecisionPlan, info: Mapping[str, Json]) -> int:
         """Add a version that only takes up decisions. No delta may be pending.
@@ -393,11 +417,9 @@ class StateStore(LedgerReader):
             version: The version; the last one by default.
 
         Returns:
-            The versions; none before the first version.
+            The versions; none before the first version, or if their files were removed.
         """
-        number = self._catalogue.last_version if version is None else version
-        found = self._catalogue.read_version(number)
-        return MethodState() if found is None else found.method_state
+        return self._method_files.find_state(version)
 
     def load_method(
         self, version: int | None = None
@@ -412,26 +434,10 @@ class StateStore(LedgerReader):
             the changes of later versions, oldest first.
 
         Raises:
-            StateError: The method has stored nothing yet.
+            StateError: The method has stored nothing yet, or its files were removed.
             StateDamagedError: A file is missing or has changed.
         """
-        arrays, changes = self._load_output(version)
-        return select_own_arrays(arrays), [select_own_arrays(part) for part in changes]
-
-    def _load_output(
-        self, version: int | None
-    ) -> tuple[Mapping[str, Array], list[Mapping[str, Array]]]:
-        """Load what was stored for the method, its proposals among it."""
-        state = self.find_method_state(version)
-        if state.base is None:
-            raise StateError(f"{self._layout.root} has nothing that a method has stored")
-        files = self._catalogue.read_files(state.base)
-        arrays = map_arrays(self._layout.version_folder(state.base), files)
-        return arrays, [self._read_changes(number) for number, _ in state.changes]
-
-    def _read_changes(self, version: int) -> Mapping[str, Array]:
-        folder = self._layout.version_folder(version)
-        return read_arrays(folder, self._catalogue.read_files(version))
+        return self._method_files.load(version)
 
     def read_proposals(self, version: int) -> list[ScoredPair]:
         """Read the pairs that were proposed at a version.
@@ -447,9 +453,7 @@ class StateStore(LedgerReader):
             StateDamagedError: A file is missing or has changed.
         """
         self._check_exists(version)
-        if self.find_method_state(version).base is None:
-            return []
-        return read_proposals(*self._load_output(version))
+        return self._method_files.read_proposals(version)
 
     def _load_delta(self, row: DeltaRow) -> Delta:
         return Delta(
@@ -464,10 +468,11 @@ class StateStore(LedgerReader):
         )
 
     def _remove_leftovers(self) -> None:
-        # A writer that was killed before its transaction left files of the next number, and no
-        # others.
+        # A writer that was killed before its transaction left files of the next number.
         remove_folder(self._layout.delta_folder(self._catalogue.next_delta_number()))
         remove_folder(self._layout.version_folder(self.next_version()))
+        # One that was killed after its transaction left files that it would have removed.
+        self.remove_superseded()
 
     def _check_writable(self) -> None:
         if not self._write:

@@ -35,6 +35,7 @@ from everalign.methods.evidence.saved_state import (
     save_state,
 )
 from everalign.methods.evidence.trees import TreeModel
+from everalign.methods.evidence.validation import check_change_arrays, check_saved_arrays
 
 SIDES = ("left", "right")
 CLASSIFIERS = ("classifier", "dangling_classifier")
@@ -193,7 +194,11 @@ class AlignmentState:
 
         Returns:
             The state.
+
+        Raises:
+            StateDamagedError: A value is out of range.
         """
+        check_saved_arrays(arrays)
         notes = arrays["notes"].tobytes().decode()
         return AlignmentState(
             _models_from_arrays(arrays),
@@ -225,6 +230,12 @@ class AlignmentState:
         """
         if not changes:
             return self
+        capacities = [
+            (graph.literal_offset, graph.node_capacity, len(graph.nodes["relation_idf"]))
+            for graph in self.blocks.adjacency
+        ]
+        for part in changes:
+            check_change_arrays(part, capacities)
         apply_saved_changes(
             self.blocks, merge_changes([SavedChanges.from_arrays(arrays) for arrays in changes])
         )
