@@ -446,7 +446,8 @@ def _count_used_rows(array: Array) -> int:
     used = len(array)
     if array.nbytes < MIN_HOLE_BYTES:
         return used
-    # From the end in blocks: the first one with anything else than zeros ends the search.
-    while used and not array[max(0, used - ZERO_BLOCK) : used].any():
+    # From the end in blocks: the first one with anything else than zeros ends the search. As
+    # bytes, since the rows may be records.
+    while used and not array[max(0, used - ZERO_BLOCK) : used].view(np.uint8).any():
         used = max(0, used - ZERO_BLOCK)
     return used
