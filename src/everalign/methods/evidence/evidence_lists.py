@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.methods.base import EvidencePiece
-from everalign.methods.evidence.adjacency import Adjacency, FloatArray, find_first
+from everalign.methods.evidence.adjacency import Adjacency, find_first
 from everalign.methods.evidence.propagation import GraphPair
 from everalign.methods.evidence.relations import (
     Inclusion,
@@ -35,8 +36,8 @@ class EvidenceRows(NamedTuple):
     """
 
     ends: IntArray
-    probability: FloatArray
-    weight: FloatArray
+    probability: NDArray[np.float64]
+    weight: NDArray[np.float64]
 
 
 class EvidenceList(Sequence[EvidencePiece]):
@@ -108,7 +109,7 @@ def list_evidence(
 @jit_cached()
 def _find_evidence(
     one: Adjacency, other: Adjacency, matches: Matches, x: int, x2: int
-) -> tuple[IntArray, FloatArray]:
+) -> tuple[IntArray, NDArray[np.float64]]:
     """Find the edges of two entities whose neighbours are matched.
 
     Returns rows of relation, neighbour, relation and neighbour of the other, and rows of match
@@ -138,7 +139,9 @@ def _find_evidence(
 
 
 @jit_cached()
-def _weigh_evidence(inclusion: Inclusion, ends: IntArray, values: FloatArray) -> FloatArray:
+def _weigh_evidence(
+    inclusion: Inclusion, ends: IntArray, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Compute the weight of each piece; `inclusion` is that of left in right relations."""
     weight = np.empty(len(ends), dtype=np.float64)
     for n in range(len(ends)):
