@@ -38,8 +38,11 @@ CACHE_FOLDER = "cache"
 INDEX_NAME = "labels.sqlite"
 # Changes with the tables, and with the way to find labels.
 FORMAT = 1
-# The shortest text that the index of substrings can look up.
+# Substrings of this length are indexed.
 GRAM_LENGTH = 3
+# Behind each text, so that every character of it begins such a substring. No text ends so.
+_PADDING = " " * (GRAM_LENGTH - 1)
+_LAST_CHARACTER = chr(0x10FFFF)
 # Entities whose names are read together.
 BATCH_SIZE = 20_000
 LOCK_TIMEOUT_SECONDS = 60.0
@@ -64,8 +67,12 @@ _SCHEMA = (
     """CREATE VIRTUAL TABLE gram USING fts5(
         folded, content = 'label', content_rowid = 'key', tokenize = 'trigram case_sensitive 1'
     )""",
+    # The entries of the index of substrings, with the labels that have them.
+    "CREATE VIRTUAL TABLE gram_label USING fts5vocab(gram, 'instance')",
 )
 _INDEXES = (
+    # Entries are sorted in so many bytes of memory before they are written.
+    "INSERT INTO gram (gram, rank) VALUES ('hashsize', 134217728)",
     "CREATE INDEX label_of_entity ON label (side, entity, rank, literal)",
     "CREATE INDEX label_by_text ON label (folded, side)",
     # Sorting everything once is faster than inserting row by row.
@@ -226,20 +233,22 @@ class LabelIndex:
             SELECT side, entity, text FROM label
             WHERE folded >= ? AND folded < ? {_restrict(side)} ORDER BY folded, side LIMIT ?
         """
-        # No character comes after this one.
-        return self._connection.execute(sql, (folded, folded + chr(0x10FFFF), limit)).fetchall()
+        values = folded, folded + _LAST_CHARACTER, limit
+        return self._connection.execute(sql, values).fetchall()
 
     def _fetch_substrings(
         self, folded: str, side: int | None, limit: int, *, prefixes: bool = False
     ) -> list[tuple[int, int, str]]:
         first = 1 if prefixes else 2
         if len(folded) < GRAM_LENGTH:
-            # Texts that are shorter than an entry of the index: one after the other.
+            # A short text is the beginning of entries of the index.
             sql = f"""
-                SELECT side, entity, text FROM label
-                WHERE instr(folded, ?) >= {first} {_restrict(side)} LIMIT ?
+                SELECT DISTINCT side, entity, text FROM gram_label
+                JOIN label ON label.key = gram_label.doc WHERE term >= ? AND term < ?
+                AND instr(folded, ?) >= {first} {_restrict(side)} LIMIT ?
             """
-            return self._connection.execute(sql, (folded, limit)).fetchall()
+            values = folded, folded + _LAST_CHARACTER, folded, limit
+            return self._connection.execute(sql, values).fetchall()
         sql = f"""
             SELECT side, entity, text FROM gram JOIN label ON label.key = gram.rowid
             WHERE gram MATCH ? AND instr(label.folded, ?) >= {first} {_restrict(side)} LIMIT ?
@@ -413,7 +422,7 @@ def _list_literal_labels(
         for entity, attribute, literal in batch:
             text = parse_term(texts[literal]).text.strip()
             if text:
-                yield side, entity, ranks[attribute], literal, text, fold_text(text)
+                yield side, entity, ranks[attribute], literal, text, fold_text(text) + _PADDING
 
 
 def _iterate_iri_labels(
@@ -426,7 +435,7 @@ def _iterate_iri_labels(
         iris = names.read_range(start, min(start + BATCH_SIZE, len(names)))
         labels = zip(iris, extract_iri_names(iris), strict=True)
         yield [
-            (side, entity, IRI_RANK, IRI_NAME, label or iri, fold_text(label or iri))
+            (side, entity, IRI_RANK, IRI_NAME, label or iri, fold_text(label or iri) + _PADDING)
             for entity, (iri, label) in enumerate(labels, start)
         ]
 
