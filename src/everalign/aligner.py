@@ -14,11 +14,7 @@ from everalign.changeset import ChangeSet
 from everalign.config import Config
 from everalign.decide import DecisionNote, record_entities, record_pairs
 from everalign.errors import ConfigError, EverAlignError, StateLockedError
-from everalign.explain import (
-    explain_entity,
-    list_relation_alignments,
-    write_relation_statements,
-)
+from everalign.explain import write_relation_statements
 from everalign.export import export_links
 from everalign.graph import LinkSource, TripleSource, read_pairs
 from everalign.history import (
@@ -57,6 +53,7 @@ from everalign.types import (
     UpdateResult,
     Verification,
 )
+from everalign.view import AlignmentView
 
 
 class Aligner:
@@ -503,6 +500,21 @@ class Aligner:
             result = session.store.compact()
         return Compaction(result.versions, result.bytes_before, result.bytes_after)
 
+    def session(self, *, follow: bool = False, progress: Progress = no_progress) -> AlignmentView:
+        """Open a view of the last version, to ask many questions without loading anything twice.
+
+        Args:
+            follow: Whether to look for a new version, and new decisions, before each answer.
+            progress: Called while the index of labels is built.
+
+        Returns:
+            The view, to be used as a context manager.
+
+        Raises:
+            StateError: There is no alignment, or it has no version yet.
+        """
+        return AlignmentView(self.state, follow=follow, progress=progress)
+
     def links(
         self,
         *,
@@ -624,9 +636,8 @@ class Aligner:
             ConfigError: The method cannot explain its links.
             InputError: No graph has the entity.
         """
-        with self._read() as session:
-            session.check_started()
-            return explain_entity(session, entity)
+        with self.session() as view:
+            return view.explain(entity, max_evidence=None)
 
     def relations(self, *, min_inclusion: float = 0.0) -> list[RelationAlignment]:
         """List relations that mean the same, best first.
@@ -640,9 +651,8 @@ class Aligner:
         Raises:
             ConfigError: The method cannot explain its links, or the value is out of range.
         """
-        with self._read() as session:
-            session.check_started()
-            return list_relation_alignments(session, min_inclusion)
+        with self.session() as view:
+            return view.relations(min_inclusion=min_inclusion)
 
     def write_relations(
         self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5

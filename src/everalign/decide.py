@@ -130,19 +130,20 @@ class WaitingView:
         """
         kept = (row for row in rows if row.pair not in self.hidden)
         added = [row for row in self.rows if row.status == status]
-        return merge(kept, sorted(added, key=_rank), key=_rank)
+        return merge(kept, sorted(added, key=rank_link), key=rank_link)
 
 
-def read_waiting_view(session: AlignmentSession) -> WaitingView:
+def read_waiting_view(session: AlignmentSession, upto: int | None = None) -> WaitingView:
     """Read what the waiting decisions do to the links.
 
     Args:
         session: An open alignment.
+        upto: The number of the last decision that counts; None for all.
 
     Returns:
         The view; an empty one if no decision is waiting.
     """
-    waiting = session.waiting_decisions()
+    waiting = session.waiting_decisions(upto)
     if not waiting:
         return WaitingView()
     plan = session.store.plan_decisions().plan_given(list(map(convert_recorded, waiting)))
@@ -154,6 +155,18 @@ def read_waiting_view(session: AlignmentSession) -> WaitingView:
         tuple(row for pair, row in after.items() if before.get(pair) != row),
         (frozenset(left for left, _ in begun), frozenset(right for _, right in begun)),
     )
+
+
+def rank_link(row: LinkInterval) -> tuple[float, int, int]:
+    """Rank a pair among those with the same status.
+
+    Args:
+        row: The pair.
+
+    Returns:
+        A key to sort by, best first.
+    """
+    return -row.score, row.left, row.right
 
 
 def name_decision(recorded: RecordedDecision, left: NameIndex, right: NameIndex) -> Decision:
@@ -220,7 +233,3 @@ def _list_rows(links: LinkSet) -> Iterator[LinkInterval]:
         yield LinkInterval(left, state.since, right, FOREVER, state.score, state.since, status)
     for left, right in sorted(links.rejected_pairs):
         yield LinkInterval(left, 0, right, FOREVER, 0.0, 0, PairStatus.REJECTED)
-
-
-def _rank(row: LinkInterval) -> tuple[float, int, int]:
-    return -row.score, row.left, row.right

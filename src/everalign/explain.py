@@ -1,30 +1,33 @@
 """Explanations: the evidence that a method considered, with names, and why other candidates lost.
 
-This module is internal; `Aligner.explain` and `Aligner.relations` use it.
+This module is internal; an `AlignmentView` uses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TypeAlias
 
 from everalign.errors import ConfigError, InputError
-from everalign.graph import NameIndex, Vocabulary
+from everalign.graph import NameIndex
 from everalign.io import write_relations
 from everalign.literals import IRI_NAME_ATTRIBUTE
 from everalign.methods import (
-    AlignmentTask,
     CandidateEvidence,
     EvidencePiece,
     ExplainableMethod,
+    Method,
     RelationMatch,
 )
 from everalign.select import check_fraction, describe_origin
 from everalign.session import AlignmentSession
-from everalign.state import Side
+from everalign.state import NameKind, Side
 from everalign.state.ledger import LinkSet, Pair
 from everalign.state.link_table import list_entities
+from everalign.state.name_reader import NameReader
+from everalign.state.snapshots import SIDES
 from everalign.task import StoredTask, UpdateContext
 from everalign.types import (
     CandidateExplanation,
@@ -35,67 +38,138 @@ from everalign.types import (
     RelationAlignment,
 )
 
-Names: TypeAlias = NameIndex | Sequence[str]
+_Names: TypeAlias = Mapping[tuple[Side, NameKind], Mapping[int, str]]
 
 
-def explain_entity(session: AlignmentSession, entity: str) -> Explanation:
-    """Explain the links of an entity.
-
-    Args:
-        session: An open alignment.
-        entity: Name of an entity of either graph.
-
-    Returns:
-        An explanation for each graph that has the entity.
-
-    Raises:
-        ConfigError: The method cannot explain.
-        InputError: No graph has the entity.
-    """
-    method, task = _restore_method(session)
-    left, right = find_entity(entity, *session.entity_names())
-    candidates: dict[Side, list[CandidateEvidence]] = {}
-    if left is not None:
-        candidates["left"] = method.explain(task, left, None)
-    if right is not None:
-        candidates["right"] = method.explain(task, None, right)
-    pairs = [_pair(row) for rows in candidates.values() for row in rows]
-    lefts, rights = list_entities(pairs)
-    lefts |= set() if left is None else {left}
-    rights |= set() if right is None else {right}
-    explainer = _build_explainer(session, session.store.read_links_of(lefts, rights))
-    ids = {"left": left, "right": right}
-    sides = [
-        explainer.explain_entity(side, entity_id, rows)
-        for side, rows in candidates.items()
-        if (entity_id := ids[side]) is not None
-    ]
-    return Explanation(entity, explainer.threshold, tuple(sides))
-
-
-def list_relation_alignments(
-    session: AlignmentSession, min_inclusion: float = 0.0
-) -> list[RelationAlignment]:
-    """List relations that mean the same, best first.
+class Explainer:
+    """Explains the links of a version; what it needs for that is loaded once.
 
     Args:
-        session: An open alignment.
-        min_inclusion: Leave out relations whose inclusion is less in both directions.
-
-    Returns:
-        Pairs of a left and a right relation.
-
-    Raises:
-        ConfigError: The method cannot explain, or `min_inclusion` is out of range.
+        session: An open alignment, of which it explains the last version.
+        names: Its names.
+        method: The method as that version left it.
     """
-    check_fraction("min_inclusion", min_inclusion)
-    method, task = _restore_method(session)
-    explainer = _build_explainer(session, LinkSet())
-    return [
-        explainer.name_relations(match)
-        for match in method.relations(task)
-        if max(match.left_in_right, match.right_in_left) >= min_inclusion
-    ]
+
+    def __init__(self, session: AlignmentSession, names: NameReader, method: Method) -> None:
+        if not isinstance(method, ExplainableMethod):
+            raise ConfigError(f"method {session.config.method!r} cannot explain its links")
+        self._store = session.store
+        self._names = names
+        self._method = method
+        self._task = StoredTask(UpdateContext.from_last_version(session))
+        self._relations: list[RelationAlignment] | None = None
+
+    def explain(self, entity: str, max_evidence: int | None = None) -> Explanation:
+        """Explain the links of an entity.
+
+        Args:
+            entity: Name of an entity of either graph.
+            max_evidence: How many pieces of evidence to list for each candidate; None for all.
+
+        Returns:
+            An explanation for each graph that has the entity.
+
+        Raises:
+            InputError: No graph has the entity.
+        """
+        ids = {side: self._names.find_entity(side, entity) for side in SIDES}
+        if not any(number is not None for number in ids.values()):
+            raise InputError(f"{entity!r} is in neither of the two graphs")
+        candidates: dict[Side, list[CandidateEvidence]] = {
+            side: self.list_candidates(side, number)
+            for side, number in ids.items()
+            if number is not None
+        }
+        pairs = [_pair(row) for rows in candidates.values() for row in rows]
+        entities = list_entities(pairs)
+        for found, number in zip(entities, ids.values(), strict=True):
+            found.update(() if number is None else (number,))
+        links = self._store.read_links_of(*entities)
+        names = self._read_names(candidates, links, max_evidence)
+        describer = _Describer(names, links, self._read_threshold(), max_evidence)
+        sides = [
+            describer.explain_entity(side, number, candidates[side])
+            for side, number in ids.items()
+            if number is not None
+        ]
+        return Explanation(entity, describer.threshold, tuple(sides))
+
+    def list_candidates(self, side: Side, entity: int) -> list[CandidateEvidence]:
+        """List the candidates of an entity.
+
+        Args:
+            side: The graph.
+            entity: Id of the entity.
+
+        Returns:
+            Candidate pairs, best first.
+        """
+        left, right = (entity, None) if side == "left" else (None, entity)
+        return self._method.explain(self._task, left, right)
+
+    def list_relations(self, min_inclusion: float = 0.0) -> list[RelationAlignment]:
+        """List relations that mean the same, best first.
+
+        Args:
+            min_inclusion: Leave out relations whose inclusion is less in both directions.
+
+        Returns:
+            Pairs of a left and a right relation.
+
+        Raises:
+            ConfigError: `min_inclusion` is out of range.
+        """
+        check_fraction("min_inclusion", min_inclusion)
+        if self._relations is None:
+            self._relations = self._name_relations(self._method.relations(self._task))
+        return [
+            match
+            for match in self._relations
+            if max(match.left_in_right, match.right_in_left) >= min_inclusion
+        ]
+
+    def _name_relations(self, matches: Sequence[RelationMatch]) -> list[RelationAlignment]:
+        wanted = _WantedNames()
+        for match in matches:
+            kind: NameKind = "attribute" if match.attributes else "relation"
+            wanted.add(kind, match.left, match.right)
+        names = wanted.read(self._names)
+        return [
+            RelationAlignment(
+                names["left", "attribute" if match.attributes else "relation"][match.left],
+                names["right", "attribute" if match.attributes else "relation"][match.right],
+                match.inverse,
+                match.left_in_right,
+                match.right_in_left,
+                match.support,
+                match.attributes,
+            )
+            for match in matches
+        ]
+
+    def _read_names(
+        self,
+        candidates: Mapping[Side, Sequence[CandidateEvidence]],
+        links: LinkSet,
+        max_evidence: int | None,
+    ) -> _Names:
+        """Read all names of an explanation, those of one kind in one query."""
+        wanted = _WantedNames()
+        for left, right in links.links:
+            wanted.add("entity", left, right)
+        for candidate in (row for rows in candidates.values() for row in rows):
+            wanted.add("entity", candidate.left, candidate.right)
+            for piece in candidate.pieces[:max_evidence]:
+                relation, neighbour = _name_kinds(piece)
+                wanted.add(relation, piece.left_relation, piece.right_relation)
+                wanted.add(neighbour, piece.left_neighbour, piece.right_neighbour)
+        return wanted.read(self._names)
+
+    def _read_threshold(self) -> float | None:
+        last = self._store.read_version(self._store.next_version() - 1)
+        threshold = last.info.get("threshold")
+        assert threshold is None or isinstance(threshold, float)
+        return threshold
 
 
 def write_relation_statements(
@@ -143,14 +217,28 @@ def find_entity(entity: str, left: NameIndex, right: NameIndex) -> tuple[int | N
     return ids
 
 
+class _WantedNames:
+    """Collects ids, to read their names together."""
+
+    def __init__(self) -> None:
+        self._ids: defaultdict[tuple[Side, NameKind], set[int]] = defaultdict(set)
+
+    def add(self, kind: NameKind, left: int, right: int) -> None:
+        self._ids["left", kind].add(left)
+        self._ids["right", kind].add(right)
+
+    def read(self, names: NameReader) -> _Names:
+        return {key: names.read(*key, ids) for key, ids in self._ids.items()}
+
+
 @dataclass(frozen=True)
-class _Explainer:
+class _Describer:
     """Names, links in force and the last threshold: all that explanations are made from."""
 
-    left: Vocabulary
-    right: Vocabulary
+    names: _Names
     links: LinkSet
     threshold: float | None
+    max_evidence: int | None
 
     def explain_entity(
         self, side: Side, entity: int, candidates: Sequence[CandidateEvidence]
@@ -163,56 +251,36 @@ class _Explainer:
             reason=self._explain_outcome(side, linked, candidates),
         )
 
-    def name_relations(self, match: RelationMatch) -> RelationAlignment:
-        (left, right), _ = self._choose_names(literal=match.attributes)
-        return RelationAlignment(
-            left[match.left],
-            right[match.right],
-            match.inverse,
-            match.left_in_right,
-            match.right_in_left,
-            match.support,
-            match.attributes,
-        )
-
     def _name_link(self, pair: Pair) -> Link:
         state = self.links.links[pair]
         names = self._name_entity("left", pair), self._name_entity("right", pair)
         return Link(*names, state.score, state.since, describe_origin(state))
 
     def _name_entity(self, side: Side, pair: Pair) -> str:
-        vocabulary = self.left if side == "left" else self.right
-        return vocabulary.entities[pair[_index(side)]]
+        return self.names[side, "entity"][pair[_index(side)]]
 
     def _name_candidate(self, candidate: CandidateEvidence) -> CandidateExplanation:
-        pieces = sorted(candidate.pieces, key=lambda piece: -piece.weight)
         return CandidateExplanation(
-            self.left.entities[candidate.left],
-            self.right.entities[candidate.right],
+            self._name_entity("left", _pair(candidate)),
+            self._name_entity("right", _pair(candidate)),
             candidate.confidence,
             candidate.support,
-            tuple(map(self._name_evidence, pieces)),
+            tuple(map(self._name_evidence, candidate.pieces[: self.max_evidence])),
+            len(candidate.pieces),
         )
 
     def _name_evidence(self, piece: EvidencePiece) -> EvidenceItem:
-        relations, neighbours = self._choose_names(literal=piece.literal)
+        relation, neighbour = _name_kinds(piece)
         return EvidenceItem(
-            relations[0][piece.left_relation],
+            self.names["left", relation][piece.left_relation],
             piece.left_inverse,
-            neighbours[0][piece.left_neighbour],
-            relations[1][piece.right_relation],
+            self.names["left", neighbour][piece.left_neighbour],
+            self.names["right", relation][piece.right_relation],
             piece.right_inverse,
-            neighbours[1][piece.right_neighbour],
+            self.names["right", neighbour][piece.right_neighbour],
             piece.confidence,
             piece.weight,
         )
-
-    def _choose_names(self, *, literal: bool) -> tuple[tuple[Names, Names], tuple[Names, Names]]:
-        """Choose the names of relations and neighbours, or of attributes and literals."""
-        left, right = self.left, self.right
-        if literal:
-            return (left.attributes, right.attributes), (left.literals, right.literals)
-        return (left.relations, right.relations), (left.entities, right.entities)
 
     def _explain_outcome(
         self, side: Side, linked: Pair | None, candidates: Sequence[CandidateEvidence]
@@ -283,18 +351,9 @@ class _Explainer:
         )
 
 
-def _restore_method(session: AlignmentSession) -> tuple[ExplainableMethod, AlignmentTask]:
-    """Load the method as the last version left it, with the task of that version."""
-    method = session.load_method()
-    if not isinstance(method, ExplainableMethod):
-        raise ConfigError(f"method {session.config.method!r} cannot explain its links")
-    return method, StoredTask(UpdateContext.from_last_version(session))
-
-
-def _build_explainer(session: AlignmentSession, links: LinkSet) -> _Explainer:
-    threshold = session.store.read_version(session.store.next_version() - 1).info.get("threshold")
-    assert threshold is None or isinstance(threshold, float)
-    return _Explainer(*session.vocabularies, links, threshold)
+def _name_kinds(piece: EvidencePiece) -> tuple[NameKind, NameKind]:
+    """The kinds of names of the relations and of the neighbours."""
+    return ("attribute", "literal") if piece.literal else ("relation", "entity")
 
 
 def _index(side: Side) -> int:

@@ -69,7 +69,7 @@ def describe_status(session: AlignmentSession) -> AlignmentStatus:
 
 
 def iterate_link_events(
-    session: AlignmentSession, entity: str | None = None, since: int = 0
+    session: AlignmentSession, entity: str | None = None, since: int = 0, upto: int | None = None
 ) -> Iterator[LinkEvent]:
     """Iterate over link events, oldest first, then over the decisions that are waiting.
 
@@ -77,6 +77,7 @@ def iterate_link_events(
         session: An open alignment.
         entity: Name of an entity of either graph; all links if None.
         since: The first version to list.
+        upto: The number of the last decision that is shown as waiting; None for all.
 
     Returns:
         The events; a decision that changed no link is among them.
@@ -86,14 +87,14 @@ def iterate_link_events(
     """
     names = session.entity_names()
     if entity is None:
-        return _iterate_all_events(session, _EventDescriber(*names), since)
+        return _iterate_all_events(session, _EventDescriber(*names), since, upto)
     # Looked up at once: a name that no graph has is an error also if nobody reads on.
     ids = find_entity(entity, *names)
-    return _iterate_entity_events(session, _EventDescriber(*names), ids, since)
+    return _iterate_entity_events(session, _EventDescriber(*names), ids, since, upto)
 
 
 def _iterate_all_events(
-    session: AlignmentSession, describer: _EventDescriber, since: int
+    session: AlignmentSession, describer: _EventDescriber, since: int, upto: int | None
 ) -> Iterator[LinkEvent]:
     store = session.store
     before = store.read_version(since - 1).inbox_upto if 0 < since <= store.next_version() else 0
@@ -102,7 +103,7 @@ def _iterate_all_events(
         before = version.inbox_upto
         events = store.iterate_events(version.number, version.number)
         yield from describer.describe(version.number, events, decisions)
-    yield from describer.describe_waiting(session.waiting_decisions())
+    yield from describer.describe_waiting(session.waiting_decisions(upto))
 
 
 def _iterate_entity_events(
@@ -110,6 +111,7 @@ def _iterate_entity_events(
     describer: _EventDescriber,
     ids: tuple[int | None, int | None],
     since: int,
+    upto: int | None,
 ) -> Iterator[LinkEvent]:
     store, (left, right) = session.store, ids
     events = [] if left is None else store.read_events(left=left, since=since)
@@ -122,7 +124,8 @@ def _iterate_entity_events(
     for decision in sorted(set(recorded)):
         version = store.find_folding_version(decision.number)
         if version is None:
-            waiting.append(decision)
+            if upto is None or decision.number <= upto:
+                waiting.append(decision)
         elif version >= since:
             folded[version].append(decision)
     by_version: defaultdict[int, list[LedgerEvent]] = defaultdict(list)

@@ -182,18 +182,34 @@ def _name_links(session: AlignmentSession, rows: Iterable[LinkInterval]) -> Iter
 def _iterate_proposals(
     session: AlignmentSession, view: WaitingView, at: int | None
 ) -> Iterator[Link]:
-    """Iterate over the proposals between entities without a link, best first."""
+    left, right = session.entity_names()
+    version = session.store.next_version() - 1 if at is None else at
+    for pair in iterate_free_proposals(session, view, at):
+        yield Link(left[pair.left], right[pair.right], pair.score, version, "proposed")
+
+
+def iterate_free_proposals(
+    session: AlignmentSession, view: WaitingView, at: int | None = None
+) -> Iterator[ScoredPair]:
+    """Iterate over the proposals between entities without a link.
+
+    Args:
+        session: An open alignment.
+        view: What the waiting decisions do to the links.
+        at: The version; the last one if None.
+
+    Yields:
+        Pairs by descending score, then by left id.
+    """
     version = session.store.last_version() if at is None else at
     # A version that did not run the method has the proposals of the last one that did.
     method_version = None if version is None else session.method_version(version)
     if version is None or method_version is None:
         return
-    left, right = session.entity_names()
     proposed = merge_links([], session.store.read_proposals(method_version))
     ranked = iter(sorted(proposed, key=lambda pair: (-pair.score, pair.left)))
     while page := list(islice(ranked, NAMES_AT_ONCE)):
-        for pair in _select_free(session, page, view, version):
-            yield Link(left[pair.left], right[pair.right], pair.score, version, "proposed")
+        yield from _select_free(session, page, view, version)
 
 
 def _select_free(

@@ -284,13 +284,16 @@ class AlignmentSession:
             delta for _, delta in self.deltas_in_effect(version)
         )
 
-    def waiting_decisions(self) -> list[RecordedDecision]:
+    def waiting_decisions(self, upto: int | None = None) -> list[RecordedDecision]:
         """Read the decisions that no version has taken up yet.
+
+        Args:
+            upto: The number of the last one to read; None for all.
 
         Returns:
             The decisions, oldest first.
         """
-        return self.store.inbox.read_range(self.store.inbox_upto())
+        return self.store.inbox.read_range(self.store.inbox_upto(), upto)
 
     def coming_decisions(self) -> list[GivenDecision]:
         """List the decisions that the pending delta takes up.

@@ -17,7 +17,8 @@ class Link:
         since: The version that put the link in force; for a proposal, the version asked for; for
             a link that follows from waiting decisions, the next version.
         origin: "given" for a person's decision, "found" for a link found by the method,
-            "proposed" for a pair below the threshold, which is not in force.
+            "proposed" for a pair below the threshold and "rejected" for one that a person
+            rejected; these two are not in force.
 
     Example:
         >>> Link("Oslo", "Осло", 0.97, since=0, origin="found").right
@@ -29,6 +30,34 @@ class Link:
     score: float
     since: int
     origin: str
+
+
+@dataclass(frozen=True)
+class LinkPage:
+    """Some of the links of a view.
+
+    Args:
+        links: The links, best first.
+        next: To be given as `after` to get the next page; None at the end.
+    """
+
+    links: tuple[Link, ...]
+    next: str | None
+
+
+@dataclass(frozen=True)
+class LinkCounts:
+    """How many pairs there are.
+
+    Args:
+        given: Links in force that people have given.
+        found: Links in force that the method has found.
+        rejected: Pairs that people have rejected.
+    """
+
+    given: int
+    found: int
+    rejected: int
 
 
 @dataclass(frozen=True)
@@ -60,6 +89,19 @@ class LinkEvent:
     decided_at: str = ""
     comment: str = ""
     waiting: bool = False
+
+
+@dataclass(frozen=True)
+class EventPage:
+    """Some of the link events of a view.
+
+    Args:
+        events: The events, oldest first.
+        next: To be given as `after` to get the next page; None at the end.
+    """
+
+    events: tuple[LinkEvent, ...]
+    next: str | None
 
 
 @dataclass(frozen=True)
@@ -273,7 +315,8 @@ class CandidateExplanation:
         right: Name of the right entity.
         confidence: The score of the pair.
         support: Sum of the weights of all evidence, also of items too light to be listed.
-        evidence: Matched neighbours, heaviest first.
+        evidence: Matched neighbours, heaviest first; perhaps not all of them.
+        evidence_count: How many there are.
     """
 
     left: str
@@ -281,6 +324,7 @@ class CandidateExplanation:
     confidence: float
     support: float
     evidence: tuple[EvidenceItem, ...]
+    evidence_count: int
 
 
 @dataclass(frozen=True)
@@ -367,3 +411,116 @@ class Compaction:
     removed_versions: tuple[int, ...]
     bytes_before: int
     bytes_after: int
+
+
+@dataclass(frozen=True)
+class LabelledEntity:
+    """An entity of one of the graphs.
+
+    Args:
+        side: "left" or "right".
+        name: Its name (IRI).
+        label: What it is called.
+    """
+
+    side: str
+    name: str
+    label: str
+
+
+@dataclass(frozen=True)
+class EntityPage:
+    """Some entities of a graph.
+
+    Args:
+        entities: The entities, in the order in which they came.
+        next: To be given as `after` to get the next page; None at the end.
+    """
+
+    entities: tuple[LabelledEntity, ...]
+    next: str | None
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """An entity with a label that matches what was searched for.
+
+    Args:
+        entity: The entity.
+        match: The label that matches; the entity may be shown with another one.
+        is_prefix: Whether the match begins with the text.
+    """
+
+    entity: LabelledEntity
+    match: str
+    is_prefix: bool
+
+
+@dataclass(frozen=True)
+class LiteralFact:
+    """A statement of an entity with a literal.
+
+    Args:
+        attribute: Name of the attribute.
+        literal: The literal as N-Triples writes it.
+    """
+
+    attribute: str
+    literal: str
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An entity that another one is connected with.
+
+    Args:
+        relation: Name of the relation.
+        inverse: Whether the relation leads from the neighbour to the entity.
+        entity: The neighbour.
+        counterpart: The entity of the other graph that the neighbour is linked with, if any.
+    """
+
+    relation: str
+    inverse: bool
+    entity: LabelledEntity
+    counterpart: LabelledEntity | None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entity of the other graph that may be the counterpart.
+
+    Args:
+        entity: The candidate.
+        confidence: The score of the pair.
+        support: Sum of the weights of all evidence for it.
+    """
+
+    entity: LabelledEntity
+    confidence: float
+    support: float
+
+
+@dataclass(frozen=True)
+class EntityDetails:
+    """What is known about an entity.
+
+    Args:
+        entity: The entity.
+        link: Its link in force, if there is one.
+        counterpart: The entity that it is linked with, if there is one.
+        literals: Its statements with literals; perhaps not all.
+        neighbours: What it is connected with; perhaps not all.
+        literal_count: How many statements with literals it has.
+        neighbour_count: How many triples it is in.
+        candidates: Its candidates, best first; none if the method cannot tell.
+    """
+
+    entity: LabelledEntity
+    link: Link | None
+    counterpart: LabelledEntity | None
+    literals: tuple[LiteralFact, ...]
+    neighbours: tuple[Neighbour, ...]
+    literal_count: int
+    neighbour_count: int
+    candidates: tuple[Candidate, ...]

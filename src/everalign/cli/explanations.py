@@ -54,7 +54,8 @@ def explain(state: Path, entity: str, candidates: int, evidence: int, as_json: b
     the evidence with the greatest weight: two matched neighbours and the relations that lead to
     them. JSON contains all candidates and all evidence.
     """
-    explanation = open_aligner(state).explain(entity)
+    with open_aligner(state).session() as view:
+        explanation = view.explain(entity, max_evidence=None if as_json else evidence)
     if as_json:
         print_json(explanation)
         return
@@ -151,7 +152,7 @@ def _print_evidence(candidate: CandidateExplanation, limit: int) -> None:
     for item in candidate.evidence[:limit]:
         left, right = _format_paths(item)
         click.echo(f"    {item.weight:.3f}  {left} | {right} ({item.confidence:.3f})")
-    _print_remainder(len(candidate.evidence) - limit, "evidence item", indent=4)
+    _print_remainder(candidate.evidence_count - limit, "evidence item", indent=4)
 
 
 def _format_paths(item: EvidenceItem) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from everalign.literals.entity_names import (
     extract_iri_names,
     find_entity_names,
     quote_literal,
+    rank_naming_attribute,
 )
 from everalign.literals.index import AddedLiterals, LiteralIndex, NewLiterals
 from everalign.literals.matches import LiteralMatches, merge_matches
@@ -22,7 +23,7 @@ from everalign.literals.name_translation import (
     learn_name_models,
 )
 from everalign.literals.normalisation import missing_package_note
-from everalign.literals.parsing import ParsedLiterals
+from everalign.literals.parsing import ParsedLiterals, parse_term
 from everalign.literals.similarity import compute_name_similarity
 from everalign.literals.text_search import (
     NO_KNOWN_PAIRS,
@@ -57,7 +58,9 @@ __all__ = [
     "match_literals",
     "merge_matches",
     "missing_package_note",
+    "parse_term",
     "quote_literal",
+    "rank_naming_attribute",
     "read_translations",
     "search_similar_texts",
 ]

@@ -22,7 +22,9 @@ NAMING_FACTOR = 2.0
 IRI_NAME_ATTRIBUTE = "name in the IRI"  # not an IRI, so no attribute of a graph has this name
 
 # The last part of rdfs:label, skos:prefLabel, foaf:name, schema:name, dct:title and the like.
-_NAMING_ATTRIBUTE = re.compile(r"(?:.*[#/:])?(?:label|pref_?label|name|title)", re.IGNORECASE)
+_NAMING_ATTRIBUTE = re.compile(r"(?:.*[#/:])?(label|pref_?label|name|title)", re.IGNORECASE)
+# Which of these a person would rather read, the best first.
+_NAMING_ORDER = ("preflabel", "label", "name", "title")
 _IDENTIFIER = re.compile(
     r"[QPL]\d+|[A-Z]{0,3}[-:. ]?\d{5,}"  # Q42, tt0111161; but K2 and STS-113 are names
     r"|[a-z]?[./]?[mg][./][0-9a-z_]+"  # /m/02mjmr, g.11b6
@@ -192,6 +194,25 @@ def _count_distinct(group: IntArray, value: IntArray, group_count: int) -> NDArr
     value_count = int(value.max(initial=0)) + 1
     pairs = np.unique(group.astype(np.int64) * value_count + value)
     return np.bincount(pairs // value_count, minlength=group_count)
+
+
+def rank_naming_attribute(attribute: str) -> int | None:
+    """Tell how well an attribute names entities, by what it is called.
+
+    Args:
+        attribute: An IRI, or any other name.
+
+    Returns:
+        0 for the best; None if it does not name.
+
+    Example:
+        >>> rank_naming_attribute("http://www.w3.org/2004/02/skos/core#prefLabel")
+        0
+        >>> rank_naming_attribute("http://www.w3.org/2000/01/rdf-schema#comment") is None
+        True
+    """
+    match = _NAMING_ATTRIBUTE.fullmatch(attribute)
+    return None if match is None else _NAMING_ORDER.index(match[1].lower().replace("_", ""))
 
 
 def extract_iri_names(entities: Sequence[str]) -> list[str | None]:

@@ -337,14 +337,14 @@ class CandidateEvidence:
         right: Id of the right entity.
         confidence: The score of the pair.
         support: Sum of the weights of all evidence, also of pieces too light to be listed.
-        pieces: The evidence.
+        pieces: The evidence, heaviest first; perhaps described only as it is read.
     """
 
     left: int
     right: int
     confidence: float
     support: float
-    pieces: tuple[EvidencePiece, ...]
+    pieces: Sequence[EvidencePiece]
 
 
 @dataclass(frozen=True)

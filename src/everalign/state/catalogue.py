@@ -84,12 +84,12 @@ class Catalogue:
         self._database = database
         self.links = LinkTable(database)
         self.decisions = DecisionTable(database)
-        self._pinned_version = None if write else self._read_last_version()
+        self._pinned_version = None if write else self.read_newest_version()
 
     @property
     def last_version(self) -> int:
         """The last version that is visible; -1 before the first."""
-        return self._read_last_version() if self._pinned_version is None else self._pinned_version
+        return self.read_newest_version() if self._pinned_version is None else self._pinned_version
 
     def read_settings(self) -> dict[str, str]:
         """Read the settings that the state directory was created with.
@@ -471,7 +471,12 @@ class Catalogue:
         before = self.read_version(self.last_version)
         return 0 if before is None else before.inbox_upto
 
-    def _read_last_version(self) -> int:
+    def read_newest_version(self) -> int:
+        """Read the number of the last version, also of one that is not visible here.
+
+        Returns:
+            The number; -1 before the first version.
+        """
         # A writer asks each time: a remembered number would be wrong after an interrupt between
         # the end of the transaction and the assignment.
         number: int = self._database.fetch_value("SELECT coalesce(max(number), -1) FROM version")

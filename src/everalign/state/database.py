@@ -436,7 +436,10 @@ def connect_database(path: Path, mode: str, timeout: float = 5.0) -> sqlite3.Con
         The connection, in autocommit mode.
     """
     uri = f"{path.resolve().as_uri()}?mode={mode}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout)
+    # A view is asked by several threads, one at a time.
+    return sqlite3.connect(
+        uri, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False
+    )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from everalign.state.folding import DecisionPlanner
 from everalign.state.inbox import DecisionInbox, open_inbox
 from everalign.state.intervals import LinkInterval, PairStatus, build_link_set
 from everalign.state.ledger import LedgerEvent
-from everalign.state.link_table import PAGE_SIZE
+from everalign.state.link_table import PAGE_SIZE, LinkTable
 from everalign.state.links import LinkSet, Pair
 
 
@@ -174,6 +174,20 @@ class LedgerReader:
         # The index has the links of now; those of then are sorted here.
         rows = self._catalogue.links.iterate(number, status)
         return iter(sorted(rows, key=lambda row: (-row.score, row.left)))
+
+    @property
+    def links(self) -> LinkTable:
+        """The links by version, for range reads."""
+        return self._catalogue.links
+
+    def newest_version(self) -> int | None:
+        """Find the last version, also if it came after the store was opened for reading.
+
+        Returns:
+            The number, or None before the first version.
+        """
+        newest = self._catalogue.read_newest_version()
+        return None if newest < 0 else newest
 
     def read_link_changes(
         self, start: int, end: int

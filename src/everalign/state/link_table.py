@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from math import inf
 from typing import Any
 
 from everalign.state.checksums import add_checksum, check_rows
@@ -89,13 +90,84 @@ class LinkTable:
         Yields:
             The intervals by descending score, then by left id.
         """
-        page = self._read_best(version, status, "1", ())
+        page = self.read_best_page(version, status)
         while page:
             yield from page
-            score, left = page[-1].score, page[-1].left
-            # First the rest of those with the same score: two ranges of the index.
-            page = self._read_best(version, status, "score = ? AND left_id > ?", (score, left))
-            page = page or self._read_best(version, status, "score < ?", (score,))
+            after = page[-1].score, page[-1].left
+            page = self.read_best_page(version, status, after)
+
+    def read_best_page(
+        self,
+        version: int,
+        status: PairStatus,
+        after: tuple[float, int] | None = None,
+        limit: int = PAGE_SIZE,
+        min_score: float = -inf,
+    ) -> list[LinkInterval]:
+        """Read links in force at a version, best first.
+
+        Args:
+            version: The version.
+            status: Given or found.
+            after: Score and left id of the last link before the page; None for the first page.
+            limit: The most links to read.
+            min_score: Leave out links that score less.
+
+        Returns:
+            At most `limit` links by descending score, then by left id; fewer at the end.
+        """
+        if after is None:
+            return self._read_best(version, status, "score >= ?", (min_score,), limit)
+        # First the rest of those with the same score: two ranges of the index.
+        tied = "score = ? AND left_id > ? AND score >= ?"
+        page = self._read_best(version, status, tied, (*after, min_score), limit)
+        if len(page) < limit:
+            values, missing = (after[0], min_score), limit - len(page)
+            page += self._read_best(version, status, "score < ? AND score >= ?", values, missing)
+        return page
+
+    def count_scores(
+        self, version: int, status: PairStatus, min_score: float, max_score: float
+    ) -> int:
+        """Count the links in force at a version whose score lies in a range.
+
+        Args:
+            version: The version.
+            status: Given or found.
+            min_score: The least score.
+            max_score: The greatest score.
+
+        Returns:
+            The number of links.
+        """
+        sql = f"""
+            SELECT (SELECT count(*) FROM link WHERE status = ? AND score BETWEEN ? AND ?
+                AND until = {FOREVER} AND since <= ?)
+            + (SELECT count(*) FROM link WHERE status = ? AND score BETWEEN ? AND ?
+                AND until > ? AND until < {FOREVER} AND since <= ?)
+        """
+        key = int(status), min_score, max_score
+        count: int = self._database.fetch_value(sql, *key, version, *key, version, version)
+        return count
+
+    def list_linked(self, side: int, first: int, last: int, version: int) -> list[int]:
+        """List the entities of a range of ids that have a link in force.
+
+        Args:
+            side: 0 for left entities, 1 for right ones.
+            first: The first id.
+            last: The last id.
+            version: The version.
+
+        Returns:
+            Ids, in any order.
+        """
+        column = ("left_id", "right_id")[side]
+        sql = f"""
+            SELECT {column} FROM link WHERE {column} BETWEEN ? AND ? AND {_IN_FORCE}
+            AND status != {int(PairStatus.REJECTED)}
+        """
+        return self._database.fetch_column(sql, first, last, version, version)
 
     def read_of_entities(
         self, lefts: Collection[int], rights: Collection[int], version: int
@@ -139,7 +211,12 @@ class LinkTable:
         return self._fetch(ended, start, end, start), self._fetch(begun, start, end, end)
 
     def _read_best(
-        self, version: int, status: PairStatus, condition: str, values: Sequence[Any]
+        self,
+        version: int,
+        status: PairStatus,
+        condition: str,
+        values: Sequence[Any],
+        limit: int,
     ) -> list[LinkInterval]:
         # The second part has the links that a writer has ended since this reader began.
         sql = f"""
@@ -148,10 +225,10 @@ class LinkTable:
             UNION ALL
             SELECT {_COLUMNS} FROM link WHERE status = ? AND {condition}
             AND until > ? AND until < {FOREVER} AND since <= ?
-            ORDER BY score DESC, left_id LIMIT {PAGE_SIZE}
+            ORDER BY score DESC, left_id LIMIT ?
         """
         key = int(status), *values
-        return self._fetch(sql, *key, version, *key, version, version)
+        return self._fetch(sql, *key, version, *key, version, version, limit)
 
     def _fetch(self, sql: str, *values: Any) -> list[LinkInterval]:
         rows = self._database.fetch_rows(sql, *values)

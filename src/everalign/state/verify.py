@@ -15,13 +15,14 @@ from pathlib import Path
 
 from everalign._progress import Progress, no_progress
 from everalign.errors import StateDamagedError, StateError, StateLockedError
-from everalign.state.array_format import Array, StateLayout, check_file, read_arrays
+from everalign.state.array_format import Array
 from everalign.state.catalogue import Catalogue, DeltaRow
 from everalign.state.checksums import check_rows
 from everalign.state.database import SCHEMA, Database, build_tables, open_database
 from everalign.state.decisions import DecisionKind
 from everalign.state.deltas import IRI_NAME_ARRAYS, NAME_LISTS, MethodState, NameList
 from everalign.state.digests import compute_names_digest
+from everalign.state.files import StateLayout, check_file, read_arrays
 from everalign.state.inbox import INBOX_SCHEMA, DecisionInbox, open_inbox
 from everalign.state.interval_replay import IntervalReplay, group_by_version
 from everalign.state.intervals import FOREVER, LinkInterval

@@ -32,6 +32,7 @@ from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import MatchState
+from everalign.methods.evidence.evidence_lists import list_evidence
 from everalign.methods.evidence.incremental_state import (
     LEFT,
     RIGHT,
@@ -39,9 +40,8 @@ from everalign.methods.evidence.incremental_state import (
     IncrementalState,
     PriorShares,
 )
-from everalign.methods.evidence.neighbourhood import list_evidence
 from everalign.methods.evidence.propagation import GraphPair, Vectors, propagate
-from everalign.methods.evidence.relations import list_relation_matches
+from everalign.methods.evidence.relations import RelationInclusions, list_relation_matches
 from everalign.methods.evidence.saved_state import SavedChanges, list_decisions
 from everalign.methods.evidence.training import SeedSplit, run_final_rounds, train_models
 from everalign.methods.evidence.updates import (
@@ -84,6 +84,15 @@ class Evidence:
         self._fitted: AlignmentState | None = None
         # Of the last update, if it was a small one.
         self._changes: tuple[SavedChanges, LinkChanges] | None = None
+        # The state that the inclusions were computed from, and these.
+        self._explained: tuple[AlignmentState, RelationInclusions] | None = None
+
+    @property
+    def _inclusions(self) -> RelationInclusions:
+        # Computed once: many explanations are asked of one state, which a change replaces.
+        if self._explained is None or self._explained[0] is not self._fitted:
+            self._explained = self._state, self._state.blocks.inclusions
+        return self._explained[1]
 
     @property
     def _state(self) -> AlignmentState:
@@ -219,21 +228,20 @@ class Evidence:
             The candidates and trusted links of the entity, best first.
         """
         blocks = self._state.blocks
-        graphs, matches, inclusions = blocks.graphs, blocks.matches.view, blocks.inclusions
+        graphs, matches, inclusions = blocks.graphs, blocks.matches.view, self._inclusions
         ids = [np.array([] if entity is None else [entity], np.int64) for entity in (left, right)]
         found = blocks.candidates.list_touching(*ids)
         confidence = blocks.candidates.column("confidence")[found.row]
         pairs = list(
             zip(found.left.tolist(), found.right.tolist(), confidence.tolist(), strict=True)
         )
-        for left_id, right_id in blocks.anchors.tolist():
-            if left == left_id or right == right_id:
-                pairs.append((left_id, right_id, 1.0))
+        column, entity = (0, left) if right is None else (1, right)
+        anchors = blocks.anchors[blocks.anchors[:, column] == entity]
+        pairs += [(left_id, right_id, 1.0) for left_id, right_id in anchors.tolist()]
         explained = []
         for left_id, right_id, score in pairs:
             pieces = list_evidence(graphs, matches, inclusions, left_id, right_id)
-            support = sum(piece.weight for piece in pieces)
-            explained.append(CandidateEvidence(left_id, right_id, score, support, tuple(pieces)))
+            explained.append(CandidateEvidence(left_id, right_id, score, pieces.support, pieces))
         # Ids last, so that the order is the same in every run.
         return sorted(explained, key=lambda c: (-c.confidence, -c.support, c.left, c.right))
 
@@ -246,8 +254,8 @@ class Evidence:
         Returns:
             The pairs with their inclusion in both directions.
         """
-        blocks = self._state.blocks
-        return list_relation_matches(blocks.inclusions.left, blocks.graphs.attribute_offsets)
+        offsets = self._state.blocks.graphs.attribute_offsets
+        return list_relation_matches(self._inclusions.left, offsets)
 
     def keeps_literals(self) -> bool:
         """Tell whether it keeps literals.

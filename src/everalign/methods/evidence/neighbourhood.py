@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from everalign._numba import jit_cached
 from everalign._parallel import map_chunks
 from everalign.graph import IntArray
-from everalign.methods.base import EvidencePiece
 from everalign.methods.evidence.adjacency import (
     Adjacency,
     FloatArray,
@@ -429,66 +427,3 @@ def _find_match_elsewhere(
             if not (edge2 < stop and right.sorted_neighbour[edge2] == y2):
                 best = max(best, matches.probability[m])
     return best
-
-
-def list_evidence(
-    graphs: GraphPair, matches: MatchIndex, relations: RelationInclusions, left: int, right: int
-) -> list[EvidencePiece]:
-    """List the pieces of evidence for one pair, those from literals included.
-
-    Args:
-        graphs: The graphs.
-        matches: Current matches.
-        relations: Their relation alignment.
-        left: Left entity.
-        right: Right entity.
-
-    Returns:
-        The pieces, heaviest first. Their weights sum to the support of the pair.
-    """
-    # Plain Python, for clarity: one pair is explained at a time, so that speed matters little.
-    right_edges: dict[int, list[tuple[int, float]]] = {}
-    for relation, neighbour, inverse_functionality in _iterate_edges(graphs.right, right):
-        right_edges.setdefault(neighbour, []).append((relation, inverse_functionality))
-    pieces = []
-    for d, y, inverse_functionality in _iterate_edges(graphs.left, left):
-        for m in range(int(matches.left.start[y]), int(matches.left.stop[y])):
-            y2, p = int(matches.left.counterpart[m]), float(matches.left.probability[m])
-            for d2, inverse_functionality2 in right_edges.get(y2, []):
-                inclusions = find_inclusion(relations.left, d, d2)
-                weight = compute_evidence_weight(
-                    p, *inclusions, inverse_functionality, inverse_functionality2
-                )
-                pieces.append(_describe_piece(graphs, (d, y), (d2, y2), p, weight))
-    # The sort is stable: equal weights stay in the order of edges.
-    return sorted(pieces, key=lambda piece: -piece.weight)
-
-
-def _iterate_edges(adjacency: Adjacency, node: int) -> Iterator[tuple[int, int, float]]:
-    edges = slice(int(adjacency.start[node]), int(adjacency.stop[node]))
-    return zip(
-        adjacency.relation[edges].tolist(),
-        adjacency.neighbour[edges].tolist(),
-        adjacency.inverse_functionality[edges].tolist(),
-        strict=True,
-    )
-
-
-def _describe_piece(
-    graphs: GraphPair,
-    left_edge: tuple[int, int],
-    right_edge: tuple[int, int],
-    probability: float,
-    weight: float,
-) -> EvidencePiece:
-    (d, y), (d2, y2) = left_edge, right_edge
-    if y < graphs.left.literal_offset:
-        ends = d >> 1, bool(d & 1), y, d2 >> 1, bool(d2 & 1), y2
-        return EvidencePiece(*ends, probability, weight)
-    # Outside the method, attributes and literals are counted from 0.
-    sides = (graphs.left, d, y), (graphs.right, d2, y2)
-    left, right = (
-        ((relation >> 1) - side.attribute_offset, False, node - side.literal_offset)
-        for side, relation, node in sides
-    )
-    return EvidencePiece(*left, *right, probability, weight, literal=True)
