@@ -33,6 +33,7 @@ from measurement import Row, build_parser, open_results, run_in_child
 from session_state import build_state
 
 ENTITY_COUNT = 200
+SAMPLE_SIZE = 20_000  # links, and entities of each graph without one, to choose from
 PAGE_SIZE = 100
 
 
@@ -90,12 +91,12 @@ def measure_session(state: Path) -> Row:
 def choose_entities(view: AlignmentView) -> list[str]:
     """Choose entities of both graphs at random, half of them linked."""
     rng = random.Random(0)
-    links = view.links(limit=100_000).links
+    links = view.links(limit=SAMPLE_SIZE).links
     linked = [name for link in links for name in (link.left, link.right)]
     unlinked = [
         entity.name
         for side in ("left", "right")
-        for entity in view.dangling(side, limit=100_000).entities
+        for entity in view.dangling(side, limit=SAMPLE_SIZE).entities
     ]
     half = ENTITY_COUNT // 2
     return rng.sample(linked, half) + rng.sample(unlinked, half)
