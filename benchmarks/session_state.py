@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,13 +14,12 @@ from everalign.io import Triple
 DELTA_SIZE = 100
 
 
-def build_state(dataset: Path, state: Path, progress: Any) -> None:
+def build_state(dataset: Path, state: Path) -> None:
     """Align all snapshots of a dataset in one version, and its last triples in a second one.
 
     Args:
         dataset: A dataset in the ContEA layout.
         state: The state directory to create.
-        progress: Called at each step.
     """
     data = ContEADataset.open(dataset)
     # Names are for search and not for the method: the dataset is about structure.
@@ -35,9 +33,8 @@ def build_state(dataset: Path, state: Path, progress: Any) -> None:
         _name_links(data.train_links(), names),
         _name_links(data.validation_links(), names),
         config,
-        progress,
     )
-    aligner.update(left[-DELTA_SIZE:], right[-DELTA_SIZE:], progress)
+    aligner.update(left[-DELTA_SIZE:], right[-DELTA_SIZE:])
 
 
 def invent_names(data: ContEADataset) -> dict[str, str]:

@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -114,10 +114,16 @@ class LabelIndex:
 
     Args:
         connection: The database of the index.
+        session: The open alignment, to build the index again if it turns out to be damaged.
+        progress: Called while the index is built.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, session: AlignmentSession, progress: Progress
+    ) -> None:
         self._connection = connection
+        self._session = session
+        self._progress = progress
 
     @staticmethod
     def open(session: AlignmentSession, progress: Progress = no_progress) -> LabelIndex:
@@ -130,17 +136,17 @@ class LabelIndex:
         Returns:
             An index that has the labels of the version of the session.
         """
-        path = session.path / CACHE_FOLDER / INDEX_NAME
+        path = _find_path(session)
         with suppress(sqlite3.Error):
             connection = _connect(path, "rw")
             try:
                 if _bring_up_to_date(connection, session, progress):
-                    return LabelIndex(connection)
+                    return LabelIndex(connection, session, progress)
             except sqlite3.Error:
                 connection.close()
                 raise
             connection.close()
-        return LabelIndex(_build(path, session, progress))
+        return LabelIndex(_build(path, session, progress), session, progress)
 
     def close(self) -> None:
         """Close the index."""
@@ -186,7 +192,7 @@ class LabelIndex:
                 SELECT entity, text FROM label WHERE side = ? AND entity IN ({marks})
                 ORDER BY entity, rank, literal
             """
-            for entity, text in self._connection.execute(sql, (side, *chunk)):
+            for entity, text in self._fetch(sql, side, *chunk):
                 labels.setdefault(entity, text)
         return labels
 
@@ -222,9 +228,16 @@ class LabelIndex:
                 SELECT entity FROM label
                 WHERE side = ? AND entity IN ({marks}) AND instr(folded, ?) > 0
             """
-            values = side, *chunk, fold_text(text)
-            found.update(row[0] for row in self._connection.execute(sql, values))
+            found.update(row[0] for row in self._fetch(sql, side, *chunk, fold_text(text)))
         return found
+
+    def _fetch(self, sql: str, *values: int | str) -> list[Any]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError:
+            self._connection.close()
+        self._connection = _build(_find_path(self._session), self._session, self._progress)
+        return self._connection.execute(sql, values).fetchall()
 
     def _fetch_prefixes(
         self, folded: str, side: int | None, limit: int
@@ -234,7 +247,7 @@ class LabelIndex:
             WHERE folded >= ? AND folded < ? {_restrict(side)} ORDER BY folded, side LIMIT ?
         """
         values = folded, folded + _LAST_CHARACTER, limit
-        return self._connection.execute(sql, values).fetchall()
+        return self._fetch(sql, *values)
 
     def _fetch_substrings(
         self, folded: str, side: int | None, limit: int, *, prefixes: bool = False
@@ -248,13 +261,13 @@ class LabelIndex:
                 AND instr(folded, ?) >= {first} {_restrict(side)} LIMIT ?
             """
             values = folded, folded + _LAST_CHARACTER, folded, limit
-            return self._connection.execute(sql, values).fetchall()
+            return self._fetch(sql, *values)
         sql = f"""
             SELECT side, entity, text FROM gram JOIN label ON label.key = gram.rowid
             WHERE gram MATCH ? AND instr(label.folded, ?) >= {first} {_restrict(side)} LIMIT ?
         """
         phrase = '"' + folded.replace('"', '""') + '"'
-        return self._connection.execute(sql, (phrase, folded, limit)).fetchall()
+        return self._fetch(sql, phrase, folded, limit)
 
 
 def fold_text(text: str) -> str:
@@ -273,6 +286,13 @@ def fold_text(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     # A zero character would end a text for SQLite.
     return " ".join(folded.replace("\0", " ").split())
+
+
+def _find_path(session: AlignmentSession) -> Path:
+    path = session.path / CACHE_FOLDER / INDEX_NAME
+    refuse_link(path.parent)
+    refuse_link(path)
+    return path
 
 
 def _restrict(side: int | None) -> str:
@@ -354,7 +374,6 @@ def _extend(
 
 def _build(path: Path, session: AlignmentSession, progress: Progress) -> sqlite3.Connection:
     """Build the index under another name, and put it in its place when it is whole."""
-    refuse_link(path.parent)
     new = path.with_name(f"{path.name}.{os.getpid()}-{id(session)}")
     try:
         path.parent.mkdir(exist_ok=True)

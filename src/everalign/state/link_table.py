@@ -119,8 +119,9 @@ class LinkTable:
         if after is None:
             return self._read_best(version, status, "score >= ?", (min_score,), limit)
         # First the rest of those with the same score: two ranges of the index.
-        tied = "score = ? AND left_id > ? AND score >= ?"
-        page = self._read_best(version, status, tied, (*after, min_score), limit)
+        page: list[LinkInterval] = []
+        if after[0] >= min_score:
+            page = self._read_best(version, status, "score = ? AND left_id > ?", after, limit)
         if len(page) < limit:
             values, missing = (after[0], min_score), limit - len(page)
             page += self._read_best(version, status, "score < ? AND score >= ?", values, missing)
