@@ -60,13 +60,12 @@ def write_facts(sample: Sample, *, labels: bool) -> tuple[Lines, Lines]:
 def begin(directory: Path, *, labels: bool, waiting: int) -> Begun:
     sample = generate_sample(SampleConfig(triples=5000, snapshots=1, seed=1))
     facts = write_facts(sample, labels=labels)
-    files = []
-    for side, lines in zip(("left.nt", "right.nt"), facts, strict=True):
-        files.append(directory / side)
-        files[-1].write_text("\n".join(lines[waiting:]), encoding="utf-8")
+    files = directory / "left.nt", directory / "right.nt"
     known = ["\n".join(lines[waiting:]) for lines in facts]
+    for file, text in zip(files, known, strict=True):
+        file.write_text(text, encoding="utf-8")
     seeds = [(a, b) for a, b in sample.seeds if f"<{a}>" in known[0] and f"<{b}>" in known[1]]
-    Aligner.create(directory / "state", *files, seeds)
+    Aligner.create(directory / "state", files[0], files[1], seeds)
     return Begun(directory / "state", sample, facts[0][:waiting], facts[1][:waiting])
 
 
@@ -83,7 +82,8 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Begun:
 def write_changes(begun: Begun, directory: Path, count: int) -> Iterator[ChangeSet]:
     """The facts to come in small parts; each part also takes back a fact of an earlier one."""
     for number in range(count):
-        added, removed = [], []
+        added: list[Path] = []
+        removed: list[Path] = []
         for side, lines in (("left", begun.left), ("right", begun.right)):
             part = slice(number * len(lines) // count, (number + 1) * len(lines) // count)
             gone = [lines[number]] if number % 3 == 2 else []

@@ -21,7 +21,7 @@ Ids: TypeAlias = NDArray[np.integer]
 # Free rows per row, and at least. Methods start afresh after a tenth of the facts has changed,
 # until when blocks rewritten once fit here.
 FREE_SHARE = 0.25
-MIN_FREE_ROWS = 4096
+MIN_FREE_ROWS = 1024
 
 
 class GrowingColumns:

@@ -117,7 +117,7 @@ def test_what_follows_from_scores_is_as_if_computed_anew(
         sums = RelationSums.from_graphs(graphs.left, graphs.right, blocks.matches.view)
         assert [s.tolist() for s in sums] == [s.tolist() for s in blocks.sums]
         confidence, selected = list_decided(state)
-        assert confidence.tolist() == list_expected_confidence(state)
+        assert confidence.tolist() == compute_expected_confidence(state).tolist()
         rows = select_one_to_one(probabilities.table, confidence)
         assert np.flatnonzero(selected).tolist() == sorted(rows.tolist())
 
@@ -128,20 +128,19 @@ def list_decided(state: AlignmentState) -> tuple[FloatArray, BoolArray]:
     return store.column("confidence")[row], store.column("selected")[row]
 
 
-def list_expected_confidence(state: AlignmentState) -> list[float]:
+def compute_expected_confidence(state: AlignmentState) -> FloatArray:
     store = state.blocks.candidates
     pairs = store.list_all()
     (left, left_later), (right, right_later) = (
         state.shares.look_up(0, pairs.left),
         state.shares.look_up(1, pairs.right),
     )
-    confidence = combine_confidence(
+    return combine_confidence(
         store.column("probability")[pairs.row],
         store.column("dangling")[pairs.row],
         (left, right),
         left_later & right_later,
     )
-    return confidence.tolist()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
