@@ -24,9 +24,9 @@ from statistics import median
 
 import numpy as np
 
-from everalign import Aligner
+from everalign import Aligner, ChangeSet
 from everalign.config import Config
-from growing_states import GrowingState, build_addition, open_state
+from growing_states import GrowingState, SideTriple, build_addition, build_removal, open_state
 from measurement import Row, build_parser, open_results, read_config, run_in_child
 
 Pair = tuple[str, str]
@@ -113,10 +113,7 @@ def measure_concurrency(states: Path, key: Row, config: Config) -> Row:
         ]
         for process in deciders:
             process.start()
-        deltas = (
-            build_addition(state.held_back[first : first + DELTA_TRIPLES])
-            for first in range(0, len(state.held_back), DELTA_TRIPLES)
-        )
+        deltas = repeat_deltas(state.held_back[:DELTA_TRIPLES])
         aligner.update(change=next(deltas))
         began.set()
         updates = []
@@ -126,7 +123,7 @@ def measure_concurrency(states: Path, key: Row, config: Config) -> Row:
             updates.append(time.perf_counter() - started)
         for process in deciders:
             process.join()
-        taken_up = aligner.status().waiting_decisions
+        waiting = aligner.status().waiting_decisions
         aligner.apply_decisions()
         decided = Counter(
             (event.left, event.right)
@@ -137,7 +134,7 @@ def measure_concurrency(states: Path, key: Row, config: Config) -> Row:
         return {
             "decisions": PROCESSES * count,
             "updates": len(updates),
-            "waiting_at_the_end": taken_up,
+            "waiting_at_the_end": waiting,
             "lost": sum(decided[pair] == 0 for share in shares for pair in share),
             "doubled": sum(times > 1 for times in decided.values()),
             "distinct_numbers": len(set(numbers)),
@@ -145,6 +142,13 @@ def measure_concurrency(states: Path, key: Row, config: Config) -> Row:
             "decisions_per_second": sum(count / row["seconds"] for row in rows),
             "cpu_seconds": median(value for row in rows for value in row["cpu_seconds"]),
         }
+
+
+def repeat_deltas(triples: list[SideTriple]) -> Iterator[ChangeSet]:
+    """Add and remove the same triples, again and again."""
+    while True:
+        yield build_addition(triples)
+        yield build_removal(triples)
 
 
 def decide(

@@ -17,6 +17,7 @@ from everalign.plotting import BLUE, GREEN, GREY, ORANGE, add_legend, plot_line,
 from tables import DATASETS, SNAPSHOTS, read_f1, read_published_f1, read_rows
 
 FIGURES_DIRECTORY = Path(__file__).parents[1] / "docs" / "figures"
+COLOURS = (GREY, GREEN, ORANGE, BLUE)
 DATASET_COLOURS = dict(zip(DATASETS, (BLUE, ORANGE, GREEN), strict=True))
 
 
@@ -88,10 +89,32 @@ def draw_scale() -> Figure:
     return figure
 
 
+def draw_update_cost() -> Figure:
+    """Draw the processor time of an update by the size of the delta, and of the graphs."""
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    by_delta, by_graph = figure.subplots(1, 2)
+    measured = [row for row in read_rows("update_cost.json") if row["kind"] == "added"]
+    sizes = sorted({row["triples"] for row in measured})
+    # The last colour for the largest graphs, whatever sizes were measured.
+    for size, colour in zip(sizes[-len(COLOURS) :], COLOURS[-len(sizes) :], strict=True):
+        seconds = {row["delta"]: row["cpu_seconds"] for row in measured if row["triples"] == size}
+        plot_line(by_delta, seconds, colour, f"{size / 1e6:g} million triples")
+    for delta, colour in zip((1, 100, 1_000, 10_000), COLOURS, strict=True):
+        seconds = {row["triples"]: row["cpu_seconds"] for row in measured if row["delta"] == delta}
+        plot_line(by_graph, seconds, colour, f"{delta:,} added")
+    scales = {"xscale": "log", "yscale": "log"}
+    by_delta.set(xlabel="added triples", ylabel="processor seconds of an update", **scales)
+    by_graph.set(xlabel="triples of both graphs", **scales)
+    for panel in (by_delta, by_graph):
+        add_legend(panel)
+    return figure
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "f1": draw_f1,
     "delta": draw_delta,
     "scale": draw_scale,
+    "update_cost": draw_update_cost,
 }
 
 

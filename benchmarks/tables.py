@@ -239,6 +239,30 @@ def scale_table() -> Table:
     return add_dashes(table)
 
 
+def update_cost_table() -> Table:
+    """Cost of an update by the sizes of delta and graphs."""
+    table = [
+        ["triples", "delta", "processor, s", "smallest – largest, s", "trained again",
+         "written, MB", "kept, MB", "private memory, MB"]
+    ]  # fmt: skip
+    rows = read_rows("update_cost.json")
+    for row in sorted(rows, key=lambda row: (row["triples"], row["kind"], row["delta"])):
+        spread = " – ".join(format_number(seconds, 2) for seconds in row["cpu_spread"])
+        table.append(
+            [
+                f"{row['triples']:,}",
+                f"{row['delta']:,} {row['kind']}",
+                format_number(row["cpu_seconds"], 2),
+                spread if row["repeats"] > 1 else DASH,
+                "yes" if row["retrained"] else "no",
+                format_number(row["written_bytes"] / 1e6, 2),
+                format_number(row["grown_bytes"] / 1e6, 2),
+                format_number(row.get("peak_private_dirty_mb"), 0),
+            ]
+        )
+    return add_dashes(table)
+
+
 def robust_table() -> Table:
     """Quality at snapshot 0 with fewer or wrong inputs."""
     figures = ("precision", "recall", "f1", "calibration_error", "threshold")
@@ -386,6 +410,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "speed": speed_table,
         "delta": delta_table,
         "scale": scale_table,
+        "update cost": update_cost_table,
         "robust": robust_table,
         "names": names_table,
         "named": names_cases_table,

@@ -64,6 +64,7 @@ class AlignmentSession:
         self.path = Path(path)
         self.store = store
         self._vocabularies: dict[Side, Vocabulary] = {}
+        self._names: dict[tuple[Side, NameKind], NameIndex] = {}
         self._pending: Delta | None = None
         self._facts: FactIndex | None = None
 
@@ -119,9 +120,15 @@ class AlignmentSession:
             are needed.
         """
         if side not in self._vocabularies:
-            indexes = (NameIndex(stored=self.store.open_names(side, kind)) for kind in NAME_KINDS)
-            self._vocabularies[side] = Vocabulary(*indexes)
+            self._vocabularies[side] = Vocabulary(
+                *(self._open_names(side, kind) for kind in NAME_KINDS)
+            )
         return self._vocabularies[side]
+
+    def _open_names(self, side: Side, kind: NameKind) -> NameIndex:
+        if (side, kind) not in self._names:
+            self._names[side, kind] = NameIndex(stored=self.store.open_names(side, kind))
+        return self._names[side, kind]
 
     def name_entities(self, pairs: Iterable[Pair]) -> EntityNames:
         """Read the names of the entities of pairs.
@@ -135,8 +142,8 @@ class AlignmentSession:
         # Pairs may come from a generator, and are looked at twice.
         pairs = list(pairs)
         left, right = (
-            self.vocabulary(side).entities.map_names(pair[index] for pair in pairs)
-            for index, side in enumerate(SIDES)
+            names.map_names(pair[index] for pair in pairs)
+            for index, names in enumerate(self.entity_names())
         )
         return left, right
 
@@ -151,8 +158,14 @@ class AlignmentSession:
         Returns:
             The entities of the left and the right graph.
         """
-        left, right = self.vocabularies
-        return left.entities, right.entities
+        # A decision asks for nothing else, and takes about as long as all names take to open.
+        left, right = (
+            self._vocabularies[side].entities
+            if side in self._vocabularies
+            else self._open_names(side, "entity")
+            for side in SIDES
+        )
+        return left, right
 
     def count_names(self, side: Side, kind: NameKind) -> int:
         """Count the names of one kind in one graph.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from everalign.errors import StateDamagedError
+from everalign.errors import StateDamagedError, StateError
 from everalign.state.array_format import (
     Array,
     parse_array,
@@ -102,3 +102,15 @@ def test_arrays_of_a_bundle_can_be_changed(tmp_path: Path) -> None:
     arrays = read_arrays(tmp_path / "bundle", files)
     arrays["a"][0] = 5
     assert (arrays["a"].tolist(), arrays["b"].tolist()) == ([5, 1, 2], [1.0, 1.0])
+
+
+def test_links_are_refused(tmp_path: Path) -> None:
+    files = write_arrays(tmp_path / "arrays", {"a": np.arange(3)})
+    (tmp_path / "arrays" / "a.npy").rename(tmp_path / "elsewhere")
+    (tmp_path / "arrays" / "a.npy").symlink_to(tmp_path / "elsewhere")
+    for read in (map_arrays, read_arrays):
+        with pytest.raises(StateError, match=r"a\.npy is a symbolic link"):
+            read(tmp_path / "arrays", files)["a"]
+    (tmp_path / "linked").symlink_to(tmp_path / "arrays")
+    with pytest.raises(StateError, match="linked is a symbolic link"):
+        map_arrays(tmp_path / "linked", files)

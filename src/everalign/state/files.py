@@ -40,6 +40,10 @@ BUNDLE_NAME = "arrays.bundle"
 MIN_HOLE_BYTES = 1 << 16
 ZERO_BLOCK = 1 << 12  # rows that are looked at together
 
+# Windows has no flag to refuse links, and lets only administrators make them; others have none for
+# files that are not text.
+_NO_LINK, _BINARY = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_BINARY", 0)
+
 # No path separators, and no leading dot that would hide the file.
 _ARRAY_NAME = re.compile(r"\w[\w.-]*")
 
@@ -260,6 +264,7 @@ def map_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
         Arrays by name, each compared with its checksum when it is first used. Changes of them are
         not written to the file.
     """
+    refuse_link(folder)
     names = {name.removesuffix(ARRAY_SUFFIX): name for name in files}
     return LazyMapping(names, lambda name: _map_array(folder / names[name], files[names[name]]))
 
@@ -275,6 +280,7 @@ def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
         Arrays by name. Those of one file are read at once and compared with its checksum; those
         of files of their own when they are used.
     """
+    refuse_link(folder)
     if list(files) == [BUNDLE_NAME]:
         return _read_bundle(folder / BUNDLE_NAME, files[BUNDLE_NAME])
     names = {name.removesuffix(ARRAY_SUFFIX): name for name in files}
@@ -329,11 +335,14 @@ def _read_checked(path: Path, checksum: str) -> bytearray:
 
 
 def _open_plain(path: Path) -> io.FileIO:
-    _check_plain(path)
     try:
-        return io.FileIO(path)
+        return io.FileIO(os.open(path, os.O_RDONLY | _BINARY | _NO_LINK))
     except FileNotFoundError:
         raise StateDamagedError(f"{path} is missing") from None
+    except OSError:
+        # A link, unless it is something else that cannot be opened.
+        refuse_link(path)
+        raise
 
 
 def _compare_checksum(path: Path, content: Buffer, checksum: str) -> None:
@@ -346,11 +355,6 @@ def _parse_content(path: Path, content: Buffer, parse: Callable[[Buffer], Value]
         return parse(content)
     except (ValueError, TypeError) as error:
         raise StateDamagedError(f"{path} is damaged: {error}") from error
-
-
-def _check_plain(path: Path) -> None:
-    refuse_link(path.parent)
-    refuse_link(path)
 
 
 def _hash_file(file: BinaryIO) -> str:
@@ -431,9 +435,8 @@ def refuse_link(path: Path) -> None:
 
 def _open_lock_file(path: Path) -> IO[str]:
     def open_plain_file(name: str, flags: int) -> int:
-        # Whoever replaces the file by a link after the check is refused here. Windows has no flag
-        # for it, and lets only administrators make links.
-        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        # Whoever replaces the file by a link after the check is refused here.
+        return os.open(name, flags | _NO_LINK, 0o666)
 
     refuse_link(path)
     try:

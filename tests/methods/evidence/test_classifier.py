@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from everalign.methods.evidence.adjacency import FloatArray
-from everalign.methods.evidence.classifier import ModelSize, PairClassifier, TrainingRows
+from everalign.methods.evidence.classifier import (
+    CrossFittedModel,
+    ModelSize,
+    PairClassifier,
+    TrainingRows,
+)
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.features import (
     GROUP_COLUMNS,
@@ -16,6 +21,7 @@ from everalign.methods.evidence.features import (
     PROBABILITY_FEATURES,
     SIDE,
 )
+from everalign.methods.evidence.trees import TreeModel
 
 CONFIG = EvidenceParameters()
 SIZE = ModelSize(tree_count=20, leaf_count=4, fold_count=2)
@@ -79,8 +85,11 @@ def test_self_trained_models_do_not_see_competitors() -> None:
 def test_a_restored_classifier_predicts_the_same(unnamed: int) -> None:
     trained = classifier(unnamed)
     assert trained.literal_model is not None
-    texts = trained.neighbour_model.text, trained.literal_model.text
-    restored = PairClassifier.from_texts(NAMES, *texts)
+    neighbour_model, literal_model = (
+        CrossFittedModel([TreeModel.from_arrays(model.model.to_arrays())])
+        for model in (trained.neighbour_model, trained.literal_model)
+    )
+    restored = PairClassifier(NAMES, neighbour_model, literal_model)
     assert restored.neighbour_model.feature_names == trained.neighbour_model.feature_names
     some = np.concatenate(
         [rows(5, named=named, support=1, competitor=0.3) for named in (False, True)]

@@ -289,6 +289,8 @@ class IncrementalState:
         Returns:
             Left and right nodes whose edges have changed.
         """
+        # Computed when first asked for: `update_searchable` compares with how it was before.
+        _ = self.searchable
         left, right = self.adjacency
         self.known_counts = left.entity_count, right.entity_count
         for graph, change in zip(self.adjacency, changes, strict=True):

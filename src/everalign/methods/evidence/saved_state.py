@@ -290,7 +290,8 @@ def merge_changes(changes: Sequence[SavedChanges]) -> SavedChanges:
     Returns:
         Their net effect.
     """
-    return reduce(SavedChanges.followed_by, changes)
+    # From the last one back: the oldest changes are those of most updates, and are merged once.
+    return reduce(lambda later, earlier: earlier.followed_by(later), reversed(changes))
 
 
 def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> None:
@@ -415,6 +416,11 @@ def _merge_numbers(
     added: Offsets, removed: Offsets, later_added: Offsets, later_removed: Offsets
 ) -> tuple[Offsets, Offsets]:
     """The net effect of two changes of a set."""
+    # Most updates bring no decisions.
+    if not len(later_added) and not len(later_removed):
+        return added, removed
+    if not len(added) and not len(removed):
+        return later_added, later_removed
     return (
         np.union1d(np.setdiff1d(added, later_removed), np.setdiff1d(later_added, removed)),
         np.union1d(np.setdiff1d(removed, later_added), np.setdiff1d(later_removed, added)),
@@ -425,23 +431,15 @@ def _merge_facts(
     added: IntArray, removed: IntArray, later_added: IntArray, later_removed: IntArray
 ) -> tuple[IntArray, IntArray]:
     parts = [added, removed, later_added, later_removed]
-    rows = np.unique(np.concatenate(parts), axis=0)
+    rows = np.concatenate(parts)
     if not len(rows):
         return NO_TRIPLES, NO_TRIPLES
     # As numbers of the distinct rows, facts are merged like any other set.
-    numbers = [_find_facts(rows, part) for part in parts]
-    net_added, net_removed = _merge_numbers(*numbers)
-    return rows[net_added], rows[net_removed]
-
-
-def _find_facts(rows: IntArray, part: IntArray) -> Offsets:
-    keys = _view_as_bytes(np.concatenate([rows, part]))
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    place = np.empty(len(distinct), dtype=np.int64)
-    place[inverse[: len(rows)]] = np.arange(len(rows))
-    return place[inverse[len(rows) :]]
-
-
-def _view_as_bytes(rows: IntArray) -> NDArray[np.void]:
-    contiguous = np.ascontiguousarray(rows, dtype=np.int32)
-    return contiguous.view(np.dtype((np.void, contiguous.dtype.itemsize * 3))).ravel()
+    order = np.lexsort(rows.T)
+    is_new = np.any(np.diff(rows[order], axis=0, prepend=-1) != 0, axis=1)
+    number = np.empty(len(rows), dtype=np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    distinct = rows[order[is_new]]
+    ends = np.cumsum([len(part) for part in parts])
+    net_added, net_removed = _merge_numbers(*np.split(number, ends[:-1]))
+    return distinct[net_added], distinct[net_removed]
