@@ -24,12 +24,13 @@ def make_state(state: Path, dataset: Path) -> Aligner:
     """A state with a whole method state, changes, decisions in force and one that is waiting."""
     base, batch = dataset / "base", dataset / "batch1"
     left, right = (read_rows(base / f"triples_{side}") for side in (1, 2))
-    seeds = read_rows(base / "train_links")
+    confirmed, rejected, *more = read_rows(base / "valid_links")
+    # Enough to train on: without models, every update starts afresh.
+    seeds = [*read_rows(base / "train_links"), *more]
     aligner = Aligner.create(state, left, right, seeds)  # type: ignore[arg-type]
     new_left, new_right = (read_rows(batch / f"new_triples_{side}") for side in (1, 2))
     aligner.update(left=new_left[:4], right=new_right[:4])  # type: ignore[arg-type]
     aligner.update(left=new_left[4:8], right=new_right[4:8])  # type: ignore[arg-type]
-    confirmed, rejected = read_rows(base / "valid_links")[:2]
     aligner.confirm([confirmed], author="ada", apply=True)  # type: ignore[list-item]
     aligner.reject([rejected], author="bo")  # type: ignore[list-item]
     return aligner

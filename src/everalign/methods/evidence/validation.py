@@ -104,7 +104,7 @@ def _check_graph(arrays: StateArrays, side: str) -> None:
     relations = len(arrays[f"{side}_node_relation_idf"])
     _check_columns(arrays, prefix, EDGE_COLUMNS)
     length = _length(arrays, prefix)
-    _check_index(arrays[f"{side}_node_start"], arrays[f"{side}_node_stop"], length, side)
+    _check_index(arrays[f"{side}_node_start"], arrays[f"{side}_node_stop"], length, f"{side}_node")
     for name in ("relation", "sorted_relation"):
         _check_ids(arrays, f"{prefix}_{name}", relations, length)
     for name in ("neighbour", "sorted_neighbour"):
