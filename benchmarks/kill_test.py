@@ -131,7 +131,7 @@ def watch_disk(reach: Callable[[], None], synced: Callable[[str], None]) -> None
     connect = sqlite3.connect
 
     def connect_watched(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
+        connection: sqlite3.Connection = connect(*arguments, **options)
         connection.set_progress_handler(reach, SQLITE_STEP)
         return connection
 

@@ -14,7 +14,8 @@ from everalign import Aligner, Link
 from everalign.errors import StateError
 from everalign.state import Delta, StateStore, method_files
 from everalign.state.files import Array
-from everalign.state.method_output import MethodOutput, ScoredPair
+from everalign.state.links import ScoredPair
+from everalign.state.method_output import MethodOutput
 
 
 def list_folders(state: Path) -> list[str]:

@@ -19,6 +19,7 @@ from everalign.errors import EverAlignError, StateDamagedError, StateError
 from everalign.session import AlignmentSession
 from everalign.state import StateStore
 from everalign.state.checksums import add_checksum
+from everalign.state.files import Array
 
 
 def list_files(state: Path) -> list[Path]:
@@ -175,7 +176,7 @@ def test_a_crafted_state_with_right_checksums_is_refused(
         arrays = {name: np.array(array) for name, array in stored.items()}
     assert base is not None
     assert changes
-    crafted = {
+    crafted: dict[str, Callable[[Array], Array]] = {
         "left_edge_neighbour": lambda a: np.full_like(a, 2**30),
         "right_edge_relation": lambda a: np.full_like(a, -1),
         "left_node_stop": lambda a: a + 2**40,
