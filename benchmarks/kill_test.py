@@ -29,7 +29,6 @@ from everalign import Aligner, Config
 from everalign._progress import Progress
 from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, MethodEntry, StateArrays, register_method
-from everalign.state import StateStore
 
 LEFT = [(f"l{n}", f"l-r{n % 3}", f"l{(n * 7 + 1) % 20}") for n in range(40)]
 RIGHT = [(f"r{n}", f"r-r{n % 3}", f"r{(n * 7 + 1) % 20}") for n in range(40)]
@@ -105,18 +104,8 @@ def run_steps(state: Path, acknowledge: Callable[[str], None] = lambda _: None) 
         acknowledge: Called with the name of each step that has returned.
     """
     for step in list_steps():
-        if step.name == "init" and _has_later_versions(state):
-            acknowledge(step.name)
-            continue
         step.act(state)
         acknowledge(step.name)
-
-
-def _has_later_versions(state: Path) -> bool:
-    if not StateStore.exists(state):
-        return False
-    with StateStore.open(state, write=False) as store:
-        return (store.last_version() or 0) > 0
 
 
 def watch_disk(reach: Callable[[], None], synced: Callable[[str], None]) -> None:
