@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from everalign.types import (
         AlignmentStatus,
         CandidateExplanation,
+        Compaction,
         Decision,
         DecisionResult,
         EntityExplanation,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         LinkEvent,
         RelationAlignment,
         UpdateResult,
+        Verification,
         VersionReport,
     )
 
@@ -101,6 +103,7 @@ _MODULES = {
     ],
     "types": [
         "AlignmentStatus",
+        "Compaction",
         "CandidateExplanation",
         "Decision",
         "DecisionResult",
@@ -112,6 +115,7 @@ _MODULES = {
         "LinkEvent",
         "RelationAlignment",
         "UpdateResult",
+        "Verification",
         "VersionReport",
     ],
 }
@@ -127,6 +131,7 @@ __all__ = [
     "CandidateExplanation",
     "CandidatePairs",
     "ChangeSet",
+    "Compaction",
     "Config",
     "ConfigError",
     "Decision",
@@ -159,6 +164,7 @@ __all__ = [
     "StateLockedError",
     "TripleReader",
     "UpdateResult",
+    "Verification",
     "VersionReport",
     "__version__",
     "list_methods",
