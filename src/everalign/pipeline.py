@@ -387,8 +387,8 @@ def list_version_reports(session: AlignmentSession, first: int = 0) -> list[Vers
 
 
 def _is_done(session: AlignmentSession, config: Config, delta: Delta) -> bool:
-    """Whether the same call has made version 0 before, and nothing has come since."""
-    if session.store.last_version() != 0 or session.pending is not None:
+    """Whether the same call has made version 0 before."""
+    if session.store.last_version() is None:
         return False
     return session.config == config and session.deltas[0].digest == delta.digest
 

@@ -474,6 +474,8 @@ def _state_error(error: sqlite3.DatabaseError, path: Path) -> StateError:
     primary_code = _primary_code(error)
     if primary_code == sqlite3.SQLITE_BUSY:
         return StateLockedError(f"{path} is in use by another process")
-    if primary_code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    # A text that is no longer UTF-8 is an error of Python's module, without a code of SQLite.
+    is_undecodable = "Could not decode to UTF-8" in str(error)
+    if primary_code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or is_undecodable:
         return StateDamagedError(f"{path} is damaged: {error}")
     return StateError(f"{path} cannot be used: {error}")

@@ -49,6 +49,8 @@ def check_saved_arrays(arrays: StateArrays) -> None:
         _check_pairs(arrays, name, entities)
     sums = arrays["relation_key"], arrays["relation_cooccurrence"]
     _require(sums[0].shape == sums[1].shape and sums[0].ndim == 1, "relation_key")
+    widths = [len(arrays[f"relation_{side}_comparable"]) for side in SIDES]
+    _check_range(sums[0], widths[0] * widths[1], "relation_key")
     for side in SIDES:
         count = len(arrays[f"{side}_node_relation_idf"])
         _require(len(arrays[f"relation_{side}_comparable"]) >= count, f"{side}_comparable")
@@ -102,7 +104,7 @@ def _check_graph(arrays: StateArrays, side: str) -> None:
     relations = len(arrays[f"{side}_node_relation_idf"])
     _check_columns(arrays, prefix, EDGE_COLUMNS)
     length = _length(arrays, prefix)
-    _check_index(arrays[f"{side}_node_start"], arrays[f"{side}_node_stop"], length, side)
+    _check_index(arrays[f"{side}_node_start"], arrays[f"{side}_node_stop"], length, f"{side}_node")
     for name in ("relation", "sorted_relation"):
         _check_ids(arrays, f"{prefix}_{name}", relations, length)
     for name in ("neighbour", "sorted_neighbour"):
