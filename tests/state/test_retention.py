@@ -13,7 +13,7 @@ from tests.state.small_states import copy_state, list_new_triples, read_everythi
 from everalign import Aligner, Link
 from everalign.errors import StateError
 from everalign.state import Delta, StateStore, method_files
-from everalign.state.files import Array
+from everalign.state.array_format import Array
 from everalign.state.links import ScoredPair
 from everalign.state.method_output import MethodOutput
 

@@ -18,8 +18,8 @@ from tests.state.small_states import copy_state, list_new_triples, read_everythi
 from everalign.errors import EverAlignError, StateDamagedError, StateError
 from everalign.session import AlignmentSession
 from everalign.state import StateStore
+from everalign.state.array_format import Array
 from everalign.state.checksums import add_checksum
-from everalign.state.files import Array
 
 
 def list_files(state: Path) -> list[Path]:

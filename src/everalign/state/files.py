@@ -297,13 +297,9 @@ def check_file(path: Path, checksum: str) -> None:
     Raises:
         StateDamagedError: It is missing or has changed.
     """
-    _check_plain(path)
-    try:
-        with path.open("rb") as file:
-            # An empty file cannot be mapped, and none is ever written.
-            found = _hash_file(file) if os.fstat(file.fileno()).st_size else ""
-    except FileNotFoundError:
-        raise StateDamagedError(f"{path} is missing") from None
+    with _open_plain(path) as file:
+        # An empty file cannot be mapped, and none is ever written.
+        found = _hash_file(file) if os.fstat(file.fileno()).st_size else ""
     if found != checksum:
         raise StateDamagedError(f"{path} has changed since it was written")
 
