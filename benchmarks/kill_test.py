@@ -172,6 +172,10 @@ def run_child(state: Path, die_at: int | None) -> tuple[list[str], int]:
         for line in lines
         if line.startswith("synced ")
     }
+    known = state.parent / "synced"
+    # What an earlier child has forced to the disk stays there, also if that child was not killed.
+    synced |= set(known.read_text().splitlines()) if known.exists() else set()
+    known.write_text("\n".join(sorted(synced)))
     if code != 0:
         tear_files(state.parent, synced)
     points = [int(line.removeprefix("points ")) for line in lines if line.startswith("points ")]
@@ -204,13 +208,9 @@ def tear_files(directory: Path, synced: set[str]) -> None:
         directory: The directory of states.
         synced: Paths of files that were.
     """
-    known = directory / "known"
-    before = set(known.read_text().splitlines()) if known.exists() else set()
     for path in directory.rglob("*.np[yz]"):
-        if str(path).replace("backup.partial", "backup") not in synced | before:
+        if str(path).replace("backup.partial", "backup") not in synced:
             os.truncate(path, path.stat().st_size // 2)
-    # Those of this child are on the disk for the next one.
-    known.write_text("\n".join(sorted(synced | before)))
 
 
 def describe(state: Path) -> list[object]:
