@@ -104,6 +104,8 @@ def summarise_updates(rows: list[Row]) -> Row:
     return {
         "repeats": len(rows),
         **{name: median(row[name] for row in rows) for name in rows[0]},
+        # An even number of yes and no has no median.
+        **({"retrained": any(row["retrained"] for row in rows)} if "retrained" in rows[0] else {}),
         "cpu_spread": [min(seconds), max(seconds)],
     }
 
