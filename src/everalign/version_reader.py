@@ -72,9 +72,8 @@ class VersionReader:
     @property
     def method(self) -> Method:
         """The method as the version left it."""
-        method = self.session.last_method
-        assert method is not None, "every version has what a method has stored"
-        return method
+        # Without it, an error says why: its files may have been removed.
+        return self.session.last_method or self.session.load_method()
 
     def holds_method_of(self, session: AlignmentSession) -> bool:
         """Tell whether the method is loaded, and is as another version left it.

@@ -54,8 +54,8 @@ def test_an_intact_state_has_no_findings(whole_state: Path, tmp_path: Path) -> N
 
 def test_every_file_that_a_row_names_is_compared(whole_state: Path, tmp_path: Path) -> None:
     aligner = copy_state(whole_state, tmp_path / "copy")
-    files = [path for path in list_files(aligner.state) if path.suffix in (".npy", ".npz")]
-    assert {path.suffix for path in files} == {".npy", ".npz"}
+    files = [path for path in list_files(aligner.state) if path.suffix in (".npy", ".bundle")]
+    assert {path.suffix for path in files} == {".npy", ".bundle"}
     for path in files:
         flip_bit(path, path.stat().st_size // 2)
     places = {line.split(":")[0] for line in aligner.verify().findings}
@@ -205,7 +205,7 @@ def check_flip(whole_state: Path, copy: Path, before: list[object], rng: random.
     aligner = copy_state(whole_state, copy)
     files = list_files(copy)
     # Classes of files alike, and not bytes: arrays have most of them.
-    suffix = rng.choice(["sqlite", "npy", "npz"])
+    suffix = rng.choice(["sqlite", "npy", "bundle"])
     path = rng.choice([file for file in files if file.name.endswith(suffix)])
     flip_bit(path, rng.randrange(path.stat().st_size), rng.randrange(8))
     found = bool(outcome(lambda: aligner.verify().findings))
