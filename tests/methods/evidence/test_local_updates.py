@@ -37,7 +37,10 @@ from everalign.methods.evidence.relation_sums import RelationSums
 
 pytestmark = pytest.mark.slow
 
-CONFIG = EvidenceParameters(min_evidence_weight=1e-6)
+# The oracle spreads changes as the rounds of a training do.
+CONFIG = EvidenceParameters(
+    min_evidence_weight=1e-6, min_spreading_change=0.1, min_spreading_functionality=0.02
+)
 STEPS = 5
 SEEDS = range(4)
 

@@ -166,6 +166,21 @@ class CandidateStore:
             SideIndex.from_sorted(right, capacities[1]),
         )
 
+    def pack(self) -> CandidateStore:
+        """Build the store again without rows that are no longer in use.
+
+        Returns:
+            The same candidates.
+        """
+        pairs = self.list_all()
+        columns = {
+            name: self.rows[name][pairs.row] for name in self.rows.names() if name != "right"
+        }
+        capacities = len(self.by_left.start), len(self.by_right.start)
+        return CandidateStore.from_columns(
+            pairs.left.astype(np.int32), pairs.right.astype(np.int32), columns, capacities
+        )
+
     def column(self, name: str) -> NDArray[Any]:
         """Return a column; not valid after the next change of the store.
 
@@ -355,6 +370,16 @@ class MatchStore:
             SideIndex(right.start, right.stop).extend(node_capacities[1]),
         )
 
+    def pack(self) -> MatchStore:
+        """Build the store again without rows that are no longer in use.
+
+        Returns:
+            The same matches.
+        """
+        return MatchStore(
+            *_pack_blocks(self.left, self.by_left), *_pack_blocks(self.right, self.by_right)
+        )
+
     @property
     def view(self) -> MatchIndex:
         """The matches as they are now; not valid after the next change."""
@@ -384,6 +409,13 @@ class MatchStore:
         """
         self.right_history.record(self.by_right, nodes)
         _write_blocks(self.right, self.by_right, nodes, node, columns)
+
+
+def _pack_blocks(columns: GrowingColumns, index: SideIndex) -> tuple[GrowingColumns, SideIndex]:
+    keys = np.arange(len(index.start))
+    rows, key = list_block_rows(*index, keys), repeat_keys(*index, keys)
+    packed = GrowingColumns.from_arrays({name: columns[name][rows] for name in columns.names()})
+    return packed, SideIndex.from_sorted(key, len(keys))
 
 
 def _write_blocks(

@@ -466,6 +466,11 @@ class IncrementalState:
         self.refresh_matches(owners[lost], counterpart[lost])
         return owners[lost], counterpart[lost]
 
+    def drop_old_rows(self) -> None:
+        """Leave out the rows of candidates and matches that nobody refers to any more."""
+        self.candidates = self.candidates.pack()
+        self.matches = self.matches.pack()
+
     def find_neighbours(self, side: int, entities: Offsets) -> Offsets:
         """Find the entities whose scores depend on the matches of others.
 
@@ -474,11 +479,11 @@ class IncrementalState:
             entities: Entities of this side.
 
         Returns:
-            The neighbours that they determine at least by `min_neighbour_functionality`.
+            The neighbours that they determine at least by `min_spreading_functionality`.
         """
         graph = self.adjacency[side]
         found = _list_neighbours(
-            graph.view, np.unique(entities), self.config.min_neighbour_functionality
+            graph.view, np.unique(entities), self.config.min_spreading_functionality
         )
         return np.unique(found[found < graph.literal_offset])
 

@@ -195,7 +195,7 @@ def spread_change(
         moved.append(scored.pairs.left[change != 0])
         # After these rounds only falling ones go on: nothing may outlive what it rested on.
         size = np.abs(change) if number + 1 < rounds else -change
-        spreading = size >= config.min_probability_change
+        spreading = size >= config.min_spreading_change
         entities = (
             state.find_neighbours(LEFT, scored.pairs.left[spreading]),
             state.find_neighbours(RIGHT, scored.pairs.right[spreading]),
@@ -226,7 +226,7 @@ def settle_training(
     nothing = NO_IDS, NO_IDS
     affected = np.unique(pairs.left[ungrounded]), NO_IDS
     spread_change(state, models, ChangedEntities(affected, nothing), progress, vectors)
-    state.candidates.history.collect()
+    state.drop_old_rows()
 
 
 def _include_ungrounded(
