@@ -55,7 +55,7 @@ RESULT_FILE = Path(__file__).parent / "results" / "trace_triple.json"
 PACKAGE = "everalign"
 TRIPLES = 4000
 TRACED = "--traced"  # how this script starts itself as the child
-COUNTED = ("calls", "array_reads", "toml_parsed", "sha256_digests")
+COUNTED = ("calls", "array_reads", "toml_parsed", "digests")
 FUNCTION_FLAGS = 0x1 | 0x2  # CO_OPTIMIZED | CO_NEWLOCALS: neither module nor class body
 NOT_FUNCTIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 NUMPY_READ = ("read_array", "open_memmap")
@@ -234,8 +234,8 @@ class Tracer:
         name = getattr(function, "__name__", "")
         # hashlib.new and hashlib.file_digest ask OpenSSL for an algorithm by its name.
         by_name = name == "new" and frame.f_locals.get("name") == "sha256"
-        if by_name or name in ("sha256", "openssl_sha256"):
-            self.counts["sha256_digests"] += 1
+        if by_name or name in ("sha256", "openssl_sha256", "xxh3_128_hexdigest"):
+            self.counts["digests"] += 1
 
     def statement(self, sql: str) -> None:
         """Called by SQLite for each statement that runs."""

@@ -129,7 +129,7 @@ def test_merged_changes_are_as_good_as_all_of_them(
     merging, keeping = begun.copy_to(tmp_path / "merging"), begun.copy_to(tmp_path / "keeping")
     for change in write_changes(begun, tmp_path, 20):
         merging.update(change=change)
-        with patch("everalign.state.store.MERGED_CHANGES", 1000):
+        with patch("everalign.state.method_files.MERGED_CHANGES", 1000):
             keeping.update(change=change)
         assert found_links(merging) == found_links(keeping)
     assert change_levels(tmp_path / "merging") == [1, 1, 0, 0, 0, 0]

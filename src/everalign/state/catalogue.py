@@ -336,6 +336,23 @@ class Catalogue:
             for number, version, kind, *rest in check_rows(rows, "event")
         ]
 
+    def find_last_event(self, version: int) -> int:
+        """Find the last event up to a version.
+
+        Args:
+            version: The version.
+
+        Returns:
+            The number of the event; 0 if there is none.
+        """
+        # By number and not by the index on versions, which may be damaged.
+        low, high = 0, self._database.fetch_value("SELECT coalesce(max(number), 0) FROM event")
+        while low < high:
+            middle = (low + high + 1) // 2
+            at = self._database.fetch_value("SELECT version FROM event WHERE number = ?", middle)
+            low, high = (middle, high) if at is not None and at <= version else (low, middle - 1)
+        return int(low)
+
     def insert_delta(self, number: int, delta: Delta, files: Mapping[str, str]) -> None:
         """Add a pending delta with its new names.
 

@@ -59,11 +59,23 @@ class LedgerReader:
 
         Yields:
             The events; one page of them is in memory.
+
+        Raises:
+            StateDamagedError: An event is missing or has changed.
         """
-        after = 0
-        while page := self._catalogue.read_events(first, last, after=after, limit=PAGE_SIZE):
+        after, start = 0, first
+        while page := self._catalogue.read_events(start, last, after=after, limit=PAGE_SIZE):
+            # Numbers have no gaps: a damaged index must not hide an event.
+            numbers = [number for number, _ in page]
+            before = after or self._catalogue.find_last_event(first - 1)
+            if numbers != list(range(before + 1, before + 1 + len(page))):
+                raise StateDamagedError(f"{self._layout.database} is damaged: events are missing")
             yield from (event for _, event in page)
-            after, first = page[-1][0], page[-1][1].version
+            after, start = numbers[-1], page[-1][1].version
+        if (after or self._catalogue.find_last_event(first - 1)) != (
+            self._catalogue.find_last_event(last)
+        ):
+            raise StateDamagedError(f"{self._layout.database} is damaged: events are missing")
 
     def count_links(self, version: int | None = None) -> tuple[int, int, int]:
         """Count links without reading them.
