@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -221,7 +222,12 @@ def check_flip(whole_state: Path, copy: Path, before: list[object], rng: random.
     return found
 
 
-@pytest.mark.parametrize("flips", [12, pytest.param(500, marks=pytest.mark.slow)])
+LONG_RUN = pytest.mark.skipif(
+    "EVERALIGN_LONG_TESTS" not in os.environ, reason="takes minutes: set EVERALIGN_LONG_TESTS"
+)
+
+
+@pytest.mark.parametrize("flips", [12, pytest.param(500, marks=[pytest.mark.slow, LONG_RUN])])
 def test_flipped_bits_are_found_and_never_read(
     whole_state: Path, tmp_path: Path, flips: int
 ) -> None:
