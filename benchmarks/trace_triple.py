@@ -225,7 +225,7 @@ class Tracer:
             if code.co_flags & FUNCTION_FLAGS == FUNCTION_FLAGS:
                 self.counts["calls"] += 1
                 # Arrays of a state are read without functions of numpy.
-                self.counts["array_reads"] += code.co_name == "parse_array"
+                self.counts["array_reads"] += code.co_name == "view_array"
                 self.functions.setdefault(code)
         elif code.co_name in NUMPY_READ and "numpy" in code.co_filename:
             self.counts["array_reads"] += 1

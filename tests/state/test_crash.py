@@ -161,13 +161,9 @@ def files(directory: Path) -> set[str]:
 
 
 def wanted_files() -> set[str]:
-    deltas = {f"deltas/{number:06d}/left_triples.npy" for number in range(UPDATES)}
+    deltas = {f"deltas/{number:06d}/arrays.bundle" for number in range(UPDATES)}
     # The last version keeps its arrays, and the one before it.
-    arrays = {
-        f"versions/{number:06d}/{name}.npy"
-        for number in (UPDATES - 2, UPDATES - 1)
-        for name in ("vectors", "everalign-proposals")
-    }
+    arrays = {f"versions/{number:06d}/arrays.bundle" for number in (UPDATES - 2, UPDATES - 1)}
     return {"everalign.sqlite", "inbox.sqlite", "lock", *deltas, *arrays}
 
 

@@ -138,24 +138,24 @@ def test_no_state_directory_is_created_over_another_or_among_other_files(state: 
 
 def flip_a_byte(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    content[-5] ^= 1
+    content[20] ^= 1  # of the table of contents
     file.write_bytes(content)
 
 
 def truncate(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-8])
+    file.write_bytes(file.read_bytes()[:-80])
 
 
 @pytest.mark.parametrize("damage", [flip_a_byte, truncate, Path.unlink])
 def test_damaged_files_are_named(state: Path, damage: Callable[[Path], None]) -> None:
-    for file in state.rglob("*.npy"):
+    for file in state.rglob("arrays.bundle"):
         damage(file)
     with StateStore.open(state, write=False) as store:
-        with pytest.raises(StateDamagedError, match=r"deltas/000000/left_triples\.npy"):
+        with pytest.raises(StateDamagedError, match=r"deltas/000000/arrays\.bundle"):
             next(store.read_deltas()).arrays["left_triples"]
-        with pytest.raises(StateDamagedError, match=r"versions/000000/vectors\.npy"):
+        with pytest.raises(StateDamagedError, match=r"versions/000000/arrays\.bundle"):
             store.load_method(0)[0]["vectors"]
-        with pytest.raises(StateDamagedError, match=r"versions/000000/everalign-proposals\.npy"):
+        with pytest.raises(StateDamagedError, match=r"versions/000000/arrays\.bundle"):
             store.read_proposals(0)
 
 
@@ -187,15 +187,6 @@ def test_an_unknown_version_is_refused(state: Path, version: int) -> None:
             store.read_proposals(version)
         with pytest.raises(StateError, match=f"has no version {version}"):
             store.read_links(version)
-
-
-@pytest.mark.parametrize("name", ["", "../vectors", ".hidden", "a b"])
-def test_array_names_that_are_no_file_names_are_refused(state: Path, name: str) -> None:
-    with (
-        StateStore.open(state, write=True) as store,
-        pytest.raises(ValueError, match="invalid array name"),
-    ):
-        store.commit_version(MethodOutput.from_all({name: np.ones(1)}, []), [], {})
 
 
 @pytest.mark.parametrize(

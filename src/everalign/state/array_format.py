@@ -1,134 +1,225 @@
-"""How arrays are laid out in files: one array in NumPy's format, or many in a bundle.
+"""How arrays are laid out in a file: one bundle holds many.
 
-A state has hundreds of small arrays, and every command reads most of them. NumPy's own functions
-take about a millisecond for each, which is longer than everything else that a small update does.
+A state has hundreds of small arrays, and every command reads most of them. A file for each takes
+longer to open than everything else that a small update does.
 
-A bundle begins with the length of its table of contents (8 bytes, little-endian), followed by the
-table in JSON, with data type, shape and place of each array, and by the arrays.
+A bundle begins with a table of contents: its length (8 bytes, little-endian), then JSON with data
+type, shape, place and checksum of each array. The arrays follow, each at a multiple of
+`ALIGNMENT`. Whoever has the checksum of the table of contents can check everything else by it,
+and an array that is not used need not be read for that.
+
+Arrays are stored as they are in memory, to be mapped, or compressed, to be small.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import mmap
+import zlib
 from collections.abc import Mapping
 from functools import lru_cache
-from io import BytesIO
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from xxhash import xxh3_128_hexdigest
 
 Array: TypeAlias = npt.NDArray[Any]
 Buffer: TypeAlias = bytes | bytearray | mmap.mmap
-Header: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 ALIGNMENT = 64  # bytes; compiled code reads aligned arrays faster
+# Free space at the end of an array is not written to the disk, if there may be enough of it.
+MIN_HOLE_BYTES = 1 << 16
+ZERO_BLOCK = 1 << 16  # bytes that are looked at together
+# Small arrays are not compressed: it would save less than the alignment takes.
+MIN_COMPRESSED_BYTES = 256
+COMPRESSION_LEVEL = 1  # the others take more time than the disk space is worth
 _LENGTH_BYTES = 8
-_NUMPY_PREFIX = 10  # bytes of version 1.0 before the header: magic, version, length
-_NUMPY_MAGIC = b"\x93NUMPY\x01\x00"
 
 
-def write_array(array: Array, used_rows: int, file: BinaryIO) -> None:
-    """Write an array in NumPy's format.
+class ArrayPlace(NamedTuple):
+    """Where an array is in a bundle, and what it is.
+
+    Attributes:
+        dtype: Data type.
+        shape: Shape.
+        start: The first byte in the file.
+        stored_bytes: How many there are in the file; fewer than in memory if it is compressed.
+        checksum: XXH3 of the bytes in the file.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    start: int
+    stored_bytes: int
+    checksum: str
+
+    @property
+    def stop(self) -> int:
+        """The byte after the last one in the file."""
+        return self.start + self.stored_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """How many bytes the array takes in memory."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def write_bundle(arrays: Mapping[str, Array], file: BinaryIO, *, compressed: bool = False) -> str:
+    """Write arrays one after the other.
 
     Args:
-        array: The array, in C order.
-        used_rows: Rows before those that are zero; the others are a hole in the file.
+        arrays: The arrays by name. Zeros at the end of a large one are a hole in the file.
         file: Where to write.
+        compressed: Whether to compress them.
+
+    Returns:
+        The checksum of the table of contents.
     """
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-    used = array[:used_rows] if array.ndim else array
-    file.write(used.tobytes() if used.ndim == 0 or not used.size else used.data)
-    file.truncate(file.tell() + array.nbytes - used.nbytes)
+    contents, table, place = [], {}, 0
+    for name, array in arrays.items():
+        content = _view_bytes(array)
+        if compressed and len(content) >= MIN_COMPRESSED_BYTES:
+            content = _compress(content)
+        contents.append(content)
+        code = np.lib.format.dtype_to_descr(array.dtype)
+        checksum = xxh3_128_hexdigest(content.data)
+        table[name] = [code, list(array.shape), place, len(content), checksum]
+        place += _round_up(len(content))
+    header = json.dumps(table).encode()
+    # The arrays begin at a multiple of the alignment as well.
+    header += b" " * (_round_up(_LENGTH_BYTES + len(header)) - _LENGTH_BYTES - len(header))
+    header = len(header).to_bytes(_LENGTH_BYTES, "little") + header
+    file.write(header)
+    for content in contents:
+        used = _count_used_bytes(content)
+        file.write(content[:used].data)
+        file.seek(len(content) - used, 1)
+        file.write(bytes(_round_up(len(content)) - len(content)))
+    file.truncate()
+    return xxh3_128_hexdigest(header)
 
 
-def parse_array(content: Buffer) -> Array:
-    """Look at the content of a file in NumPy's format as an array.
+def read_table(content: Buffer, checksum: str) -> dict[str, ArrayPlace]:
+    """Read the table of contents of a bundle.
 
     Args:
         content: The whole content.
+        checksum: What `write_bundle` has returned.
+
+    Returns:
+        The place of each array.
+
+    Raises:
+        ValueError: The table of contents is not the one that was written, or cannot be used.
+
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> checksum = write_bundle({"left": np.arange(3), "right": np.array(0.5)}, file)
+    >>> table = read_table(file.getvalue(), checksum)
+    >>> view_array(file.getvalue(), table["left"]).tolist()
+    [0, 1, 2]
+    """
+    stop = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+    # A length that was damaged may be that of a file that nobody has.
+    header = bytes(content[: min(stop, len(content))])
+    if xxh3_128_hexdigest(header) != checksum:
+        raise ValueError("has changed since it was written")
+    try:
+        table = json.loads(header[_LENGTH_BYTES:])
+        places = {
+            name: ArrayPlace(_parse_type(_freeze(code)), tuple(shape), stop + place, size, digest)
+            for name, (code, shape, place, size, digest) in table.items()
+        }
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"is damaged: not the contents of a bundle: {error}") from None
+    if any(place.stop > len(content) for place in places.values() if 0 not in place.shape):
+        raise ValueError("has changed since it was written")
+    return places
+
+
+def view_array(content: Buffer, place: ArrayPlace) -> Array:
+    """Look at a part of a bundle as an array.
+
+    Args:
+        content: The whole content.
+        place: Where the array is.
 
     Returns:
         The array, in the same memory; it can be changed if that memory can.
 
     Raises:
-        ValueError: It is no such array.
-
-    >>> file = BytesIO()
-    >>> write_array(np.array([[1, 2], [3, 4]]), 2, file)
-    >>> parse_array(file.getvalue()).tolist()
-    [[1, 2], [3, 4]]
+        ValueError: It is not the array that was written.
     """
-    prefix = content[:_NUMPY_PREFIX]
-    if not prefix.startswith(_NUMPY_MAGIC):
-        raise ValueError("no array in NumPy's format")
-    start = _NUMPY_PREFIX + int.from_bytes(prefix[-2:], "little")
-    return _view_array(content, *_parse_header(bytes(content[:start])), start)
+    # An array without entries needs no memory, and takes none of a file that may end here.
+    if 0 in place.shape:
+        return np.empty(place.shape, place.dtype)
+    stored = np.frombuffer(content, np.uint8, place.stored_bytes, place.start)
+    if xxh3_128_hexdigest(stored.data) != place.checksum:
+        raise ValueError("has changed since it was written")
+    if place.stored_bytes == place.memory_bytes:
+        return np.ndarray(place.shape, place.dtype, content, place.start)
+    return np.ndarray(place.shape, place.dtype, _decompress(stored, place.memory_bytes))
 
 
-def write_bundle(arrays: Mapping[str, Array], file: BinaryIO) -> None:
-    """Write arrays one after the other.
-
-    Args:
-        arrays: The arrays by name.
-        file: Where to write.
-    """
-    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    table, place = {}, 0
-    for name, array in contiguous.items():
-        table[name] = [np.lib.format.dtype_to_descr(array.dtype), list(array.shape), place]
-        place += _round_up(array.nbytes)
-    header = json.dumps(table).encode()
-    # The arrays begin at a multiple of the alignment as well.
-    header += b" " * (_round_up(_LENGTH_BYTES + len(header)) - _LENGTH_BYTES - len(header))
-    file.write(len(header).to_bytes(_LENGTH_BYTES, "little") + header)
-    for array in contiguous.values():
-        file.write(array.tobytes() + bytes(_round_up(array.nbytes) - array.nbytes))
-
-
-def parse_bundle(content: Buffer) -> dict[str, Array]:
-    """Look at the content of a bundle as arrays.
+def check_bundle(content: Buffer, checksum: str) -> None:
+    """Check every byte of a bundle, those between the arrays as well.
 
     Args:
         content: The whole content.
-
-    Returns:
-        The arrays by name, in the same memory.
+        checksum: What `write_bundle` has returned.
 
     Raises:
-        ValueError: It is no bundle.
-
-    >>> file = BytesIO()
-    >>> write_bundle({"left": np.arange(3), "right": np.array(0.5)}, file)
-    >>> arrays = parse_bundle(file.getvalue())
-    >>> arrays["left"].tolist(), float(arrays["right"])
-    ([0, 1, 2], 0.5)
+        ValueError: Something has changed.
     """
-    start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+    table = read_table(content, checksum)
+    place = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+    for array in sorted(table.values(), key=lambda entry: (entry.start, entry.stop)):
+        _check_gap(content, place, array.start)
+        view_array(content, array)
+        place = array.stop
+    _check_gap(content, place, len(content))
+
+
+def _check_gap(content: Buffer, start: int, stop: int) -> None:
+    # Rounding leaves less than the alignment; more was put there by somebody else.
+    if not 0 <= stop - start < ALIGNMENT or any(content[start:stop]):
+        raise ValueError("has changed since it was written")
+
+
+def _view_bytes(array: Array) -> Bytes:
+    return np.asarray(array, order="C").reshape(-1).view(np.uint8)
+
+
+def _compress(content: Bytes) -> Bytes:
+    smaller = zlib.compress(content.data, COMPRESSION_LEVEL)
+    return np.frombuffer(smaller, np.uint8) if len(smaller) < len(content) else content
+
+
+def _decompress(stored: Bytes, size: int) -> bytearray:
     try:
-        table = json.loads(bytes(content[_LENGTH_BYTES:start]))
-        return {
-            name: _view_array(content, tuple(shape), _parse_type(_freeze(code)), start + place)
-            for name, (code, shape, place) in table.items()
-        }
-    except (AttributeError, TypeError) as error:
-        raise ValueError(f"not the contents of a bundle: {error}") from None
+        # No more than there should be: a few bytes can be made to fill the memory.
+        content = bytearray(zlib.decompressobj().decompress(stored.data, size))
+    except zlib.error as error:
+        raise ValueError(f"is damaged: {error}") from None
+    if len(content) != size:
+        raise ValueError("is damaged: an array of another size")
+    return content
+
+
+def _count_used_bytes(content: Bytes) -> int:
+    """The number of bytes up to the last one that is not zero, in whole blocks."""
+    used = len(content)
+    # From the end in blocks: the first one with anything else than zeros ends the search.
+    while used >= MIN_HOLE_BYTES and not content[max(0, used - ZERO_BLOCK) : used].any():
+        used = max(0, used - ZERO_BLOCK)
+    return used
 
 
 def _round_up(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
-
-
-@lru_cache(maxsize=4096)
-def _parse_header(header: bytes) -> Header:
-    """The shape and type in the header of a file; equal headers are parsed once."""
-    file = BytesIO(header)
-    file.seek(len(_NUMPY_MAGIC))
-    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if is_fortran:
-        raise ValueError("an array in another order")
-    return shape, _check_type(dtype)
 
 
 def _freeze(code: str | list[list[str]]) -> str | tuple[tuple[str, ...], ...]:
@@ -138,20 +229,8 @@ def _freeze(code: str | list[list[str]]) -> str | tuple[tuple[str, ...], ...]:
 
 @lru_cache(maxsize=64)
 def _parse_type(code: str | tuple[tuple[str, ...], ...]) -> np.dtype[Any]:
-    return _check_type(np.dtype(code if isinstance(code, str) else list(code)))
-
-
-def _check_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    dtype = np.dtype(code if isinstance(code, str) else list(code))
     # Objects would be pickles, and a pickle could run code when it is loaded.
     if dtype.hasobject:
-        raise ValueError("an array of objects")
+        raise ValueError("is damaged: an array of objects")
     return dtype
-
-
-def _view_array(
-    content: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any], start: int
-) -> Array:
-    # An array without entries needs no memory, and takes none of a file that may end here.
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    return np.ndarray(shape, dtype, content, start)

@@ -1,6 +1,7 @@
 """The files of a state directory: their paths, the lock of the writer, and array files.
 
-An array file is written once, forced to the disk, and compared with its checksum when it is read.
+An array file is written once and forced to the disk. Each of its arrays is compared with its
+checksum when it is read.
 """
 
 from __future__ import annotations
@@ -9,24 +10,25 @@ import io
 import json
 import mmap
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, BinaryIO, TypeVar
-
-import numpy as np
-from xxhash import xxh3_128_hexdigest
+from typing import IO, TypeVar
 
 from everalign._platform import lock_file, sync_directory
 from everalign.errors import StateDamagedError, StateError, StateLockedError
-from everalign.state.array_format import Array, Buffer, parse_array, parse_bundle, write_array
-from everalign.state.array_format import write_bundle as write_array_bundle
+from everalign.state.array_format import (
+    Array,
+    check_bundle,
+    read_table,
+    view_array,
+    write_bundle,
+)
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -34,18 +36,11 @@ Value = TypeVar("Value")
 # The lock file quotes the command line of its holder; a line of a terminal is enough of it.
 MAX_COMMAND_LENGTH = 60
 
-ARRAY_SUFFIX = ".npy"
 BUNDLE_NAME = "arrays.bundle"
-# Free space at the end of an array is not written to the disk, if there may be enough of it.
-MIN_HOLE_BYTES = 1 << 16
-ZERO_BLOCK = 1 << 12  # rows that are looked at together
 
 # Windows has no flag to refuse links, and lets only administrators make them; others have none for
 # files that are not text.
 _NO_LINK, _BINARY = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_BINARY", 0)
-
-# No path separators, and no leading dot that would hide the file.
-_ARRAY_NAME = re.compile(r"\w[\w.-]*")
 
 
 class LazyMapping(Mapping[Key, Value]):
@@ -212,48 +207,33 @@ def hold_lock(path: Path) -> Iterator[None]:
         yield
 
 
-def write_arrays(folder: Path, arrays: Mapping[str, Array]) -> dict[str, str]:
+def write_arrays(
+    folder: Path, arrays: Mapping[str, Array], *, compressed: bool = False
+) -> dict[str, str]:
     """Write arrays to a new folder; when this returns, they are on the disk.
 
     Args:
         folder: The folder to create.
         arrays: The arrays by name. Zeros at the end of one take no space.
+        compressed: Whether to compress them; if not, they can be mapped.
 
     Returns:
-        The checksum of each file by its name.
-
-    Raises:
-        StateError: The folder exists, or a file cannot be written.
-        ValueError: A name cannot be the name of a file.
-    """
-    # Names are checked before the folder is made, so that an invalid one leaves nothing behind.
-    paths = {name: _array_path(folder, name) for name in arrays}
-    with _create_folder(folder):
-        return {
-            paths[name].name: _write_file(paths[name], partial(_write_array, array))
-            for name, array in arrays.items()
-        }
-
-
-def write_bundle(folder: Path, arrays: Mapping[str, Array]) -> dict[str, str]:
-    """Write arrays to one file in a new folder; when this returns, they are on the disk.
-
-    Args:
-        folder: The folder to create.
-        arrays: The arrays by name.
-
-    Returns:
-        The checksum of the file by its name.
+        The checksum of the file by its name; nothing is written without arrays.
 
     Raises:
         StateError: The folder exists, or the file cannot be written.
     """
-    with _create_folder(folder):
-        path = folder / BUNDLE_NAME
-        return {path.name: _write_file(path, partial(write_array_bundle, arrays))}
+    if not arrays:
+        return {}
+    with _create_folder(folder), (folder / BUNDLE_NAME).open("x+b") as file:
+        checksum = write_bundle(arrays, file, compressed=compressed)
+        file.flush()
+        # The database must never name a file that a power cut can still undo.
+        os.fsync(file.fileno())
+    return {BUNDLE_NAME: checksum}
 
 
-def map_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
+def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
     """Map the arrays of a folder into memory.
 
     Args:
@@ -263,32 +243,30 @@ def map_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
     Returns:
         Arrays by name, each compared with its checksum when it is first used. Changes of them are
         not written to the file.
+
+    Raises:
+        StateDamagedError: The file is missing, or its table of contents has changed.
     """
+    if not files:
+        return {}
     refuse_link(folder)
-    names = {name.removesuffix(ARRAY_SUFFIX): name for name in files}
-    return LazyMapping(names, lambda name: _map_array(folder / names[name], files[names[name]]))
+    path = folder / BUNDLE_NAME
+    with _convert_damage(path):
+        if list(files) != [BUNDLE_NAME]:
+            raise ValueError("is not among the files of this version or delta")
+        # Changes go to pages of this process: compiled code takes one type of array only.
+        content = _map_file(path, mmap.ACCESS_COPY)
+        table = read_table(content, files[BUNDLE_NAME])
 
+    def read_array(name: str) -> Array:
+        with _convert_damage(path):
+            return view_array(content, table[name])
 
-def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
-    """Read the arrays of a folder.
-
-    Args:
-        folder: The folder.
-        files: The checksum of each file by its name.
-
-    Returns:
-        Arrays by name. Those of one file are read at once and compared with its checksum; those
-        of files of their own when they are used.
-    """
-    refuse_link(folder)
-    if list(files) == [BUNDLE_NAME]:
-        return _read_bundle(folder / BUNDLE_NAME, files[BUNDLE_NAME])
-    names = {name.removesuffix(ARRAY_SUFFIX): name for name in files}
-    return LazyMapping(names, lambda name: _read_array(folder / names[name], files[names[name]]))
+    return LazyMapping(table, lru_cache(maxsize=None)(read_array))
 
 
 def check_file(path: Path, checksum: str) -> None:
-    """Compare a file with its checksum.
+    """Compare a whole file with its checksum.
 
     Args:
         path: The file.
@@ -297,37 +275,24 @@ def check_file(path: Path, checksum: str) -> None:
     Raises:
         StateDamagedError: It is missing or has changed.
     """
+    with _convert_damage(path):
+        check_bundle(_map_file(path, mmap.ACCESS_READ), checksum)
+
+
+def _map_file(path: Path, access: int) -> mmap.mmap:
     with _open_plain(path) as file:
         # An empty file cannot be mapped, and none is ever written.
-        found = _hash_file(file) if os.fstat(file.fileno()).st_size else ""
-    if found != checksum:
-        raise StateDamagedError(f"{path} has changed since it was written")
-
-
-def _read_bundle(path: Path, checksum: str) -> dict[str, Array]:
-    return _parse_content(path, _read_checked(path, checksum), parse_bundle)
-
-
-def _read_array(path: Path, checksum: str) -> Array:
-    return _parse_content(path, _read_checked(path, checksum), parse_array)
-
-
-def _map_array(path: Path, checksum: str) -> Array:
-    with _open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:
-            raise StateDamagedError(f"{path} has changed since it was written")
-        # Changes go to pages of this process: compiled code takes one type of array only.
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    _compare_checksum(path, content, checksum)
-    return _parse_content(path, content, parse_array)
+            raise ValueError("has changed since it was written")
+        return mmap.mmap(file.fileno(), 0, access=access)
 
 
-def _read_checked(path: Path, checksum: str) -> bytearray:
-    with _open_plain(path) as file:
-        content = bytearray(os.fstat(file.fileno()).st_size)
-        file.readinto(content)
-    _compare_checksum(path, content, checksum)
-    return content
+@contextmanager
+def _convert_damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise StateDamagedError(f"{path} {error}") from error
 
 
 def _open_plain(path: Path) -> io.FileIO:
@@ -339,24 +304,6 @@ def _open_plain(path: Path) -> io.FileIO:
         # A link, unless it is something else that cannot be opened.
         refuse_link(path)
         raise
-
-
-def _compare_checksum(path: Path, content: Buffer, checksum: str) -> None:
-    if xxh3_128_hexdigest(content) != checksum:
-        raise StateDamagedError(f"{path} has changed since it was written")
-
-
-def _parse_content(path: Path, content: Buffer, parse: Callable[[Buffer], Value]) -> Value:
-    try:
-        return parse(content)
-    except (ValueError, TypeError) as error:
-        raise StateDamagedError(f"{path} is damaged: {error}") from error
-
-
-def _hash_file(file: BinaryIO) -> str:
-    # Mapped and not read: nothing is copied.
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return xxh3_128_hexdigest(content)
 
 
 @contextmanager
@@ -463,39 +410,3 @@ def _command_line() -> str:
     if len(command) <= MAX_COMMAND_LENGTH:
         return command
     return command[: MAX_COMMAND_LENGTH - 1] + "…"
-
-
-def _array_path(folder: Path, name: str) -> Path:
-    if not _ARRAY_NAME.fullmatch(name):
-        raise ValueError(f"invalid array name: {name!r}")
-    return folder / f"{name}{ARRAY_SUFFIX}"
-
-
-def _write_file(path: Path, write: Callable[[BinaryIO], None]) -> str:
-    """Write a file and force it to the disk; returns its checksum."""
-    with path.open("x+b") as file:
-        write(file)
-        file.flush()
-        checksum = _hash_file(file)
-        # The database must never name a file that a power cut can still undo.
-        os.fsync(file.fileno())
-    return checksum
-
-
-def _write_array(array: Array, file: BinaryIO) -> None:
-    # Not `ascontiguousarray`, which makes a row of a single number.
-    content = np.asarray(array, order="C")
-    write_array(content, _count_used_rows(content) if content.ndim else 0, file)
-
-
-def _count_used_rows(array: Array) -> int:
-    """The number of rows up to the last one that is not zero; of short arrays all."""
-    used = len(array)
-    if array.nbytes < MIN_HOLE_BYTES:
-        return used
-    # As bytes: a row may have several fields.
-    rows = array.reshape(used, -1).view(np.uint8)
-    # From the end in blocks: the first one with anything else than zeros ends the search.
-    while used and not rows[max(0, used - ZERO_BLOCK) : used].any():
-        used = max(0, used - ZERO_BLOCK)
-    return used

@@ -9,9 +9,7 @@ the method again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
-from functools import partial
-from typing import TypeVar
+from collections.abc import Collection
 
 from everalign.errors import StateDamagedError, StateError
 from everalign.state.catalogue import Catalogue
@@ -20,12 +18,10 @@ from everalign.state.files import (
     LazyMapping,
     StateLayout,
     list_numbered_folders,
-    map_arrays,
     measure_folder,
     read_arrays,
     remove_folder,
     write_arrays,
-    write_bundle,
 )
 from everalign.state.links import ScoredPair
 from everalign.state.method_output import (
@@ -37,8 +33,6 @@ from everalign.state.method_output import (
 )
 
 logger = logging.getLogger(__name__)
-
-Result = TypeVar("Result")
 
 # So many changes of a method are merged to one.
 MERGED_CHANGES = 8
@@ -99,11 +93,11 @@ class MethodFiles:
         while len(merged) >= MERGED_CHANGES - 1 and all(
             entry[1] == level for entry in merged[1 - MERGED_CHANGES :]
         ):
-            parts = [self._read_changes(entry[0]) for entry in merged[1 - MERGED_CHANGES :]]
+            parts = [self._read_arrays(entry[0]) for entry in merged[1 - MERGED_CHANGES :]]
             changes = dict(method.merge([*parts, changes]))
             merged, level = merged[: 1 - MERGED_CHANGES], level + 1
         state = MethodState(number, before.base, (*merged, (number, level)))
-        return write_bundle(folder, changes), state
+        return write_arrays(folder, changes, compressed=True), state
 
     def load(self, version: int | None = None) -> tuple[Arrays, list[Arrays]]:
         """Load what the method had stored at a version.
@@ -191,25 +185,18 @@ class MethodFiles:
 
     def _load(self, state: MethodState) -> tuple[Arrays, list[Arrays]]:
         assert state.base is not None, "changes follow a version that has stored everything"
-        base, folder = state.base, self._layout.version_folder(state.base)
-        mapped = map_arrays(folder, self._catalogue.read_files(base))
-        arrays = LazyMapping(
-            mapped, lambda name: self._read_in_time(base, partial(mapped.__getitem__, name))
-        )
-        return arrays, [self._read_changes(number) for number, _ in state.changes]
+        numbers = state.base, *(number for number, _ in state.changes)
+        arrays, *changes = map(self._read_arrays, numbers)
+        return arrays, changes
 
-    def _read_changes(self, version: int) -> Arrays:
+    def _read_arrays(self, version: int) -> Arrays:
         folder, files = self._layout.version_folder(version), self._catalogue.read_files(version)
-        return self._read_in_time(version, partial(read_arrays, folder, files))
-
-    def _read_in_time(self, version: int, read: Callable[[], Result]) -> Result:
-        """Read files; a reader of an old version may be late, which is no damage."""
         try:
-            return read()
+            return read_arrays(folder, files)
         except StateDamagedError:
+            # A reader of an old version may be late, which is no damage.
             if not self._catalogue.find_dropped([version]):
                 raise
-            folder = self._layout.version_folder(version)
             raise StateError(f"{folder} was removed by a newer version: try again") from None
 
     def _has_many_changes(self, state: MethodState, changes: Arrays) -> bool:
