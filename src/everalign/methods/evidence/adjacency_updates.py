@@ -26,6 +26,7 @@ from everalign.graph.growing import (
     place_blocks,
     repeat_keys,
 )
+from everalign.graph.id_sets import unique_ids
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
 from everalign.methods.evidence.config import EvidenceParameters
 
@@ -246,7 +247,7 @@ class _EdgeChanges(NamedTuple):
     @staticmethod
     def from_rows(added: IntArray, removed: IntArray) -> _EdgeChanges:
         parts = [_list_directed(rows) for rows in (added, removed)]
-        nodes = np.unique(np.concatenate([node for node, _, _ in parts]))
+        nodes = unique_ids(np.concatenate([node for node, _, _ in parts]))
         columns = []
         for node, directed, neighbour in parts:
             by_relation = directed << KEY_SHIFT | neighbour

@@ -22,6 +22,7 @@ from everalign.graph.growing import (
     place_blocks,
     repeat_keys,
 )
+from everalign.graph.id_sets import mark_members, union_ids, unique_ids
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_first
 from everalign.methods.evidence.relations import Matches, MatchIndex
 
@@ -246,7 +247,7 @@ class CandidateStore:
             Left entities, ascending and distinct.
         """
         rows = list_block_rows(*self.by_right, right)
-        return np.unique(self.lefts["left"][rows]).astype(np.int64)
+        return unique_ids(self.lefts["left"][rows]).astype(np.int64)
 
     def find_rows(self, left: NDArray[np.integer], right: NDArray[np.integer]) -> Row:
         """Find the rows of pairs.
@@ -310,7 +311,7 @@ class CandidateStore:
         """Keep the index of right entities in line with pairs that come and go; keys ascend."""
         gone = old_keys[~mark_members(new_keys, old_keys)]
         came = new_keys[~mark_members(old_keys, new_keys)]
-        owners = np.unique(np.concatenate([gone, came]) % width)
+        owners = unique_ids(np.concatenate([gone, came]) % width)
         if not len(owners):
             return
         rows = list_block_rows(*self.by_right, owners)
@@ -318,7 +319,7 @@ class CandidateStore:
         height = len(self.by_left.start)
         keys = repeat_keys(*self.by_right, owners) * height + self.lefts["left"][rows]
         gone, came = (keys % width * height + keys // width for keys in (gone, came))
-        keys = np.union1d(keys[~mark_members(np.sort(gone), keys)], came)
+        keys = union_ids(keys[~mark_members(np.sort(gone), keys)], came)
         first = self.lefts.reserve(len(keys))
         sizes = np.bincount(np.searchsorted(owners, keys // height), minlength=len(owners))
         place_blocks(*self.by_right, owners, sizes, first)
@@ -429,26 +430,6 @@ def _write_blocks(
     place_blocks(*index, keys, np.bincount(np.searchsorted(keys, key), minlength=len(keys)), first)
     for name, values in zip(target.names(), columns, strict=True):
         target[name][first : first + len(key)] = values
-
-
-def mark_members(sorted_ids: NDArray[np.integer], ids: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Mark the ids that are in a sorted array.
-
-    Args:
-        sorted_ids: Ids, ascending.
-        ids: Any ids.
-
-    Returns:
-        A mask over `ids`.
-
-    Example:
-        >>> mark_members(np.array([2, 5]), np.array([5, 3])).tolist()
-        [True, False]
-    """
-    if len(sorted_ids) == 0:
-        return np.zeros(len(ids), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
-    return np.asarray(sorted_ids[place] == ids)
 
 
 def derive_matches(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
+from everalign.graph.id_sets import mark_members, union_ids, unique_ids
 from everalign.literals import LiteralMatches
 from everalign.literals.index import LiteralIndex
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
@@ -25,7 +26,6 @@ from everalign.methods.evidence.candidate_store import (
     MatchStore,
     SideIndex,
     derive_matches,
-    mark_members,
 )
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import MatchState
@@ -126,7 +126,7 @@ class FactChange:
             Entities and literals, ascending and distinct.
         """
         rows = np.concatenate([self.added, self.removed])
-        return np.unique(rows[:, [0, 2]]).astype(np.int64)
+        return unique_ids(rows[:, [0, 2]]).astype(np.int64)
 
 
 class IncrementalState:
@@ -274,7 +274,7 @@ class IncrementalState:
         left, right = changes[LEFT].list_nodes(), changes[RIGHT].list_nodes()
         # A right edge counts where its two ends are matched to the ends of a left edge.
         matched = _list_counterparts(self.matches.view.right, right)
-        left_nodes = np.union1d(left, matched)
+        left_nodes = union_ids(left, matched)
         self._sum_edges(left_nodes, right, -1)
         self.replace_facts(changes)
         self._sum_edges(left_nodes, right, 1)
@@ -348,7 +348,7 @@ class IncrementalState:
         if not len(left):
             return left, right
         row = np.concatenate([touching.row, rows[rows >= 0]])
-        owners = np.unique(left)
+        owners = unique_ids(left)
         old = self.candidates.list_pairs(owners)
         keep = ~mark_members(np.sort(row), old.row)
         self.candidates.replace_blocks(
@@ -368,11 +368,11 @@ class IncrementalState:
             left: Left entities of changed pairs.
             right: Right entities of changed pairs.
         """
-        left, right = np.unique(left), np.unique(right)
+        left, right = unique_ids(left), unique_ids(right)
         # The probabilities of one entity are shared out over its pairs, so that a change of one
         # pair changes those of all pairs of its two entities.
-        all_left = np.union1d(left, self.candidates.find_lefts(right))
-        all_right = np.union1d(right, self.candidates.list_pairs(left).right)
+        all_left = union_ids(left, self.candidates.find_lefts(right))
+        all_right = union_ids(right, self.candidates.list_pairs(left).right)
         (left_node, left_columns), (right_node, right_columns) = derive_matches(
             self.candidates,
             all_left,
@@ -399,7 +399,7 @@ class IncrementalState:
             (left, right, self.matches.left, self.matches.by_left, self.matches.replace_left),
             (right, left, self.matches.right, self.matches.by_right, self.matches.replace_right),
         ):
-            owners = np.unique(nodes)
+            owners = unique_ids(nodes)
             rows = list_block_rows(*index, owners)
             node = np.concatenate([repeat_keys(*index, owners), nodes])
             counterpart = np.concatenate([columns["counterpart"][rows], others])
@@ -457,7 +457,7 @@ class IncrementalState:
             nodes[uncertain],
         )
         # Levels are kept with the candidates, from which matches are derived.
-        self.candidates.rewrite_blocks(np.unique(owners))
+        self.candidates.rewrite_blocks(unique_ids(owners))
         counterpart = matches.left["counterpart"][checked].astype(np.int64)
         candidate = self.candidates.find_rows(owners, counterpart)
         self.candidates.column("level")[candidate] = level[checked]
@@ -483,9 +483,9 @@ class IncrementalState:
         """
         graph = self.adjacency[side]
         found = _list_neighbours(
-            graph.view, np.unique(entities), self.config.min_spreading_functionality
+            graph.view, unique_ids(entities), self.config.min_spreading_functionality
         )
-        return np.unique(found[found < graph.literal_offset])
+        return unique_ids(found[found < graph.literal_offset])
 
     def _add_anchors(
         self, side: int, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]
@@ -521,7 +521,7 @@ def _swap_blocks(index: SideIndex, keys: Offsets, places: SideIndex) -> SideInde
 
 def _list_counterparts(matches: Matches, nodes: Offsets) -> Offsets:
     rows = list_block_rows(matches.start, matches.stop, nodes)
-    return np.unique(matches.counterpart[rows]).astype(np.int64)
+    return unique_ids(matches.counterpart[rows]).astype(np.int64)
 
 
 @jit_cached()

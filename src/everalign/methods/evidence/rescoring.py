@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from everalign.graph import IntArray
 from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
+from everalign.graph.id_sets import mark_members, union_ids, unique_ids
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray
 from everalign.methods.evidence.candidate_store import (
     LITERAL_ROW_COLUMNS,
     ROW_COLUMNS,
     Pairs,
-    mark_members,
 )
 from everalign.methods.evidence.candidates import CandidateTable
 from everalign.methods.evidence.classifier import TrainedModels
@@ -100,7 +100,7 @@ class Rescoring:
         store, config = self.state.candidates, self.state.config
         found = self._search_both_sides(affected)
         width = len(store.by_right.start)
-        owners = np.unique(
+        owners = unique_ids(
             np.concatenate([affected[LEFT], store.find_lefts(affected[RIGHT]), found // width])
         )
         old = store.list_pairs(owners)
@@ -110,7 +110,7 @@ class Rescoring:
         is_hit = mark_members(affected[LEFT], old.left) | mark_members(affected[RIGHT], old.right)
         keep = ~is_hit | (probability >= config.forget_probability)
         old_keys = old.left * width + old.right
-        keys = np.union1d(old_keys[keep], found)
+        keys = union_ids(old_keys[keep], found)
         left, right = np.divmod(keys, width)
         is_old = mark_members(old_keys, keys)
         fresh = np.flatnonzero(
@@ -157,7 +157,7 @@ class Rescoring:
         )  # fmt: skip
         width = len(state.candidates.by_right.start)
         keys = np.concatenate([left, left2]).astype(np.int64) * width
-        return np.unique(keys + np.concatenate([right, right2]))
+        return unique_ids(keys + np.concatenate([right, right2]))
 
     def _take_columns(self, rows: Offsets, is_old: BoolArray) -> dict[str, NDArray[Any]]:
         """What is known of old candidates, and zeros for new ones."""
@@ -218,8 +218,8 @@ class Rescoring:
         out[new] = self.state.literals.compare_names(
             left[new],
             right[new],
-            _list_literals(graphs.left, np.unique(left[new])),
-            _list_literals(graphs.right, np.unique(right[new])),
+            _list_literals(graphs.left, unique_ids(left[new])),
+            _list_literals(graphs.right, unique_ids(right[new])),
         )
         return out
 
@@ -228,7 +228,7 @@ class Rescoring:
     ) -> FloatArray:
         """Compute the features of candidates from all that share an entity with them."""
         store, graphs = self.state.candidates, self.state.graphs
-        pairs = store.list_touching(np.unique(left), np.unique(right))
+        pairs = store.list_touching(unique_ids(left), unique_ids(right))
         width = len(store.by_right.start)
         chosen = np.searchsorted(pairs.left * width + pairs.right, left * width + right)
         # Numbered anew in the same order, so that ties break alike.

@@ -8,6 +8,7 @@ import numpy as np
 
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
+from everalign.graph.id_sets import unique_ids
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.features import ComparedCandidates, compare_all_literals
@@ -75,7 +76,7 @@ def _mark_neighbours(
 ) -> BoolArray:
     # Literals can be neighbours too; they are cut off below, since nobody compares them again.
     mask = np.zeros(adjacency.node_count, dtype=np.bool_)
-    _fill_neighbours(adjacency, np.unique(entities), min_functionality, mask)
+    _fill_neighbours(adjacency, unique_ids(entities), min_functionality, mask)
     return mask[: adjacency.entity_count]
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from everalign.graph import NO_TRIPLES, IntArray
 from everalign.graph.growing import GrowingColumns, Offsets
+from everalign.graph.id_sets import mark_members, subtract_ids, union_ids, unique_ids
 from everalign.literals import LiteralMatches, merge_matches
 from everalign.literals.index import LiteralIndex, NewLiterals
 from everalign.matching import NO_PAIRS
@@ -31,7 +32,6 @@ from everalign.methods.evidence.candidate_store import (
     CandidateStore,
     MatchStore,
     SideIndex,
-    mark_members,
 )
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.incremental_state import (
@@ -262,9 +262,10 @@ class SavedChanges:
             for first, then in zip(self.facts, later.facts, strict=True)
         )
         # Of a candidate that has changed twice, the later one counts.
-        replaced = np.concatenate([_number(later.rows), _number(later.dropped)])
-        keep = ~np.isin(_number(self.rows), replaced)
-        still_dropped = ~np.isin(_number(self.dropped), _number(later.rows))
+        later_rows, later_dropped = _number(later.rows), _number(later.dropped)
+        replaced = np.sort(np.concatenate([later_rows, later_dropped]))
+        keep = ~mark_members(replaced, _number(self.rows))
+        dropped = union_ids(subtract_ids(_number(self.dropped), later_rows), later_dropped)
         return SavedChanges(
             (left, right),
             later.entity_counts,
@@ -274,7 +275,7 @@ class SavedChanges:
                 name: np.concatenate([values[keep], later.columns[name]])
                 for name, values in self.columns.items()
             },
-            np.unique(np.concatenate([self.dropped[still_dropped], later.dropped]), axis=0),
+            _split_numbers(dropped),
             merge_matches([self.literal_matches, later.literal_matches]),
             later.literal_arrays or self.literal_arrays,
             self.sums.followed_by(later.sums),
@@ -349,7 +350,7 @@ def _take_literal_arrays(arrays: StateArrays) -> dict[str, NDArray[Any]]:
 
 def _replace_rows(state: IncrementalState, changes: SavedChanges) -> None:
     store = state.candidates
-    owners = np.unique(np.concatenate([changes.rows[:, LEFT], changes.dropped[:, LEFT]]))
+    owners = unique_ids(np.concatenate([changes.rows[:, LEFT], changes.dropped[:, LEFT]]))
     old = store.list_pairs(owners)
     old_keys = old.left << PAIR_BITS | old.right
     replaced = np.sort(np.concatenate([_number(changes.rows), _number(changes.dropped)]))
@@ -395,11 +396,16 @@ def _number(values: NDArray[np.integer]) -> Offsets:
     return values[:, 0].astype(np.int64) << PAIR_BITS | values[:, 1].astype(np.int64)
 
 
+def _split_numbers(numbers: Offsets) -> Offsets:
+    """Pairs that `_number` has made one number of."""
+    return np.stack([numbers >> PAIR_BITS, numbers & ((1 << PAIR_BITS) - 1)], axis=1)
+
+
 def _diff_lists(before: IntArray, after: IntArray) -> tuple[Offsets, Offsets]:
     if after is before:
         return _number(before[:0]), _number(before[:0])
     new, old = _number(after), _number(before)
-    return np.setdiff1d(new, old), np.setdiff1d(old, new)
+    return subtract_ids(new, old), subtract_ids(old, new)
 
 
 def _apply_diff(values: IntArray, added: Offsets, removed: Offsets) -> IntArray:
@@ -408,7 +414,7 @@ def _apply_diff(values: IntArray, added: Offsets, removed: Offsets) -> IntArray:
     kept = values[~np.isin(_number(values), removed)]
     new = added
     if values.ndim == 2:
-        new = np.stack([added >> PAIR_BITS, added & ((1 << PAIR_BITS) - 1)], axis=1)
+        new = _split_numbers(added)
     return np.concatenate([kept, new]).astype(np.int32)
 
 
@@ -422,8 +428,8 @@ def _merge_numbers(
     if not len(added) and not len(removed):
         return later_added, later_removed
     return (
-        np.union1d(np.setdiff1d(added, later_removed), np.setdiff1d(later_added, removed)),
-        np.union1d(np.setdiff1d(removed, later_added), np.setdiff1d(later_removed, added)),
+        union_ids(subtract_ids(added, later_removed), subtract_ids(later_added, removed)),
+        union_ids(subtract_ids(removed, later_added), subtract_ids(later_removed, added)),
     )
 
 

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from everalign._progress import Progress
 from everalign.graph import AttributeTriples, Graph, IntArray, select_new_rows
 from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
+from everalign.graph.id_sets import mark_members, subtract_ids, union_ids, unique_ids
 from everalign.literals import LiteralMatches
 from everalign.literals.index import NewLiterals
 from everalign.methods.base import AlignmentTask, GraphChange
 from everalign.methods.evidence.adjacency import FloatArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.assignment import refresh_selection
-from everalign.methods.evidence.candidate_store import Pairs, SideIndex, mark_members
+from everalign.methods.evidence.candidate_store import Pairs, SideIndex
 from everalign.methods.evidence.candidates import CandidateTable, select_one_to_one
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.dangling import (
@@ -97,7 +98,7 @@ def change_decisions(
     excluded = [np.setxor1d(*ids) for ids in zip(state.excluded, change.excluded, strict=True)]
     state.change_links(change.anchors, change.rejected, change.excluded)
     left, right = (
-        np.unique(
+        unique_ids(
             np.concatenate(
                 [
                     nodes[side][nodes[side] < state.adjacency[side].literal_offset],
@@ -141,7 +142,7 @@ def apply_change(
         centres = np.concatenate([relinked[:, side], lost_matches[side]])
         neighbours = state.find_neighbours(side, centres)
         parts = doubtful[side], neighbours, rejected[is_candidate, side]
-        affected.append(np.unique(np.concatenate(parts)))
+        affected.append(unique_ids(np.concatenate(parts)))
     renamed = [_list_renamed(state, change, side) for side in (LEFT, RIGHT)]
     changed = ChangedEntities((affected[LEFT], affected[RIGHT]), (renamed[LEFT], renamed[RIGHT]))
     return changed, literal_matches
@@ -161,7 +162,7 @@ def _list_renamed(state: IncrementalState, change: AlignmentChange, side: int) -
     """The entities whose literals change."""
     rows = np.concatenate([change.facts[side].added, change.facts[side].removed])
     is_literal = rows[:, 2] >= state.adjacency[side].literal_offset
-    return np.unique(rows[is_literal, 0]).astype(np.int64)
+    return unique_ids(rows[is_literal, 0]).astype(np.int64)
 
 
 def spread_change(
@@ -201,8 +202,8 @@ def spread_change(
             state.find_neighbours(RIGHT, scored.pairs.right[spreading]),
         )
     # Once more: the rounds may have taken the last grounds of a group of matches.
-    centres = np.unique(np.concatenate(moved))
-    state.drop_ungrounded(inclusions, np.union1d(centres, state.find_neighbours(LEFT, centres)))
+    centres = unique_ids(np.concatenate(moved))
+    state.drop_ungrounded(inclusions, union_ids(centres, state.find_neighbours(LEFT, centres)))
     state.settle_sums()
 
 
@@ -224,7 +225,7 @@ def settle_training(
         state.candidates.column("probability")[pairs.row] >= state.config.min_match_probability
     )
     nothing = NO_IDS, NO_IDS
-    affected = np.unique(pairs.left[ungrounded]), NO_IDS
+    affected = unique_ids(pairs.left[ungrounded]), NO_IDS
     spread_change(state, models, ChangedEntities(affected, nothing), progress, vectors)
     state.drop_old_rows()
 
@@ -234,11 +235,11 @@ def _include_ungrounded(
 ) -> EntityIds:
     # Where a right entity has lost facts, it is the matches with it that may be lost.
     of_right = state.candidates.find_lefts(affected[RIGHT])
-    ungrounded = state.drop_ungrounded(inclusions, np.union1d(affected[LEFT], of_right))
+    ungrounded = state.drop_ungrounded(inclusions, union_ids(affected[LEFT], of_right))
     if not len(ungrounded[LEFT]):
         return affected
     left, right = (
-        np.unique(
+        unique_ids(
             np.concatenate(
                 [affected[side], ungrounded[side], state.find_neighbours(side, ungrounded[side])]
             )
@@ -325,8 +326,8 @@ def change_lists(
         anchors = np.concatenate([task.seeds, task.validation])
         return anchors, task.rejected, task.dangling_entities
     left, right = (
-        np.union1d(
-            np.setdiff1d(state.excluded[side], change.undecided[side]), change.dangling[side]
+        union_ids(
+            subtract_ids(state.excluded[side], change.undecided[side]), change.dangling[side]
         )
         for side in (LEFT, RIGHT)
     )
@@ -473,14 +474,14 @@ def _select_changed(state: IncrementalState, changes: RowChanges) -> tuple[LinkC
     store, dropped = state.candidates, changes.dropped
     # All candidates of these entities: a better or a lost rival decides about the others.
     left, right = (
-        np.unique(np.concatenate([changes.pairs[1 + side], dropped[:, side]]))
+        unique_ids(np.concatenate([changes.pairs[1 + side], dropped[:, side]]))
         for side in (LEFT, RIGHT)
     )
     flipped = refresh_selection(store, store.list_touching(left, right))
     is_selected = store.column("selected")
     kept = is_selected[changes.pairs.row]
     left, right = (
-        np.unique(
+        unique_ids(
             np.concatenate([flipped[1 + side], changes.pairs[1 + side][kept], dropped[:, side]])
         )
         for side in (LEFT, RIGHT)
@@ -503,7 +504,7 @@ def _add_share(
     entity, probability = pairs[1 + side], store.column("probability")[pairs.row]
     # The best candidate stands for its entity; the first one of several.
     order = np.lexsort((-probability, entity))
-    best = order[np.searchsorted(entity[order], np.unique(entity))]
+    best = order[np.searchsorted(entity[order], unique_ids(entity))]
     dangling = np.full(end - first, models.no_candidate_dangling, dtype=np.float32)
     dangling[entity[best] - first] = store.column("dangling")[pairs.row[best]]
     dangling = dangling[entities - first]
@@ -524,7 +525,7 @@ def _list_new_pairs(before: IntArray, after: IntArray) -> NDArray[np.int64]:
     """The pairs that are in the second list only."""
     if after is before:
         return np.empty((0, 2), dtype=np.int64)
-    keys = np.setdiff1d(_number_pairs(after), _number_pairs(before))
+    keys = subtract_ids(_number_pairs(after), _number_pairs(before))
     return np.stack(np.divmod(keys, PAIR_WIDTH), axis=1)
 
 
