@@ -175,14 +175,12 @@ def measure_update(aligner: Aligner, change: ChangeSet) -> Row:
     result = aligner.update(change=change)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     (report,) = result.reports
-    # Only an update that changes everything stores each array in a file of its own.
-    folder = aligner.state / "versions" / f"{report.version:06d}"
     return {
         "cpu_seconds": cpu,
         "wall_seconds": wall,
         "written_bytes": read_written_bytes() - written,
         "grown_bytes": measure_directory(aligner.state) - size,
-        "retrained": not (folder / "arrays.bundle").exists(),
+        "retrained": report.trained,
         "links_changed": report.links_added + report.links_revised + report.links_retracted,
     }
 

@@ -516,7 +516,7 @@ def _run_method(
     return _Outcome(
         MethodOutput.from_all(method.save(), _list_pairs(found.proposed())),
         _diff_found(context, found, links),
-        _remark(found),
+        {**_remark(found), "trained": isinstance(method, IncrementalMethod)},
     )
 
 

@@ -185,6 +185,8 @@ class VersionReport:
         seconds: Duration of the update.
         peak_rss_mb: Peak memory of the process in MB; 0 where the platform does not tell.
         threshold: Candidate pairs that score less became proposals.
+        trained: Whether a method that updates locally was trained: for the first version, and
+            again after much has changed.
         notes: Remarks of the method.
     """
 
@@ -212,6 +214,7 @@ class VersionReport:
     seconds: float = 0.0
     peak_rss_mb: float = 0.0
     threshold: float | None = None
+    trained: bool = False
     notes: tuple[str, ...] = ()
 
 

@@ -167,6 +167,8 @@ def print_report(report: VersionReport) -> None:
     if report.missing_removals:
         removals = format_count(report.missing_removals, "removal")
         click.echo(f"{removals} without effect: no such statement.")
+    if report.trained and report.version:
+        click.echo("The method was trained again, since much has changed.")
     print_notes(report)
 
 

@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 # So many changes of a method are merged to one.
 MERGED_CHANGES = 8
-# Everything is stored anew once changes, which are compressed, take more than this share of it. Each
-# load applies them: with more of them updates get slower, with fewer more is written.
+# Everything is stored anew once changes, which are compressed, take more than this share of it.
+# Each load applies them: with more of them updates get slower, with fewer more is written.
 MAX_CHANGE_SHARE = 0.04
 # Whole states that are smaller than this many bytes do not count: files have a size of their own.
 MIN_BASE_BYTES = 1 << 20
