@@ -397,8 +397,7 @@ class MatchStore:
             node: The node of each match; sorted by node and then by counterpart.
             columns: Counterpart, probability and level of each.
         """
-        self.left_history.record(self.by_left, nodes)
-        _write_blocks(self.left, self.by_left, nodes, node, columns)
+        _write_blocks(self.left, self.by_left, self.left_history, nodes, node, columns)
 
     def replace_right(self, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]) -> None:
         """Write the matches of right nodes again.
@@ -408,8 +407,7 @@ class MatchStore:
             node: The node of each match; sorted by node and then by counterpart.
             columns: Counterpart and probability of each.
         """
-        self.right_history.record(self.by_right, nodes)
-        _write_blocks(self.right, self.by_right, nodes, node, columns)
+        _write_blocks(self.right, self.by_right, self.right_history, nodes, node, columns)
 
 
 def _pack_blocks(columns: GrowingColumns, index: SideIndex) -> tuple[GrowingColumns, SideIndex]:
@@ -422,14 +420,41 @@ def _pack_blocks(columns: GrowingColumns, index: SideIndex) -> tuple[GrowingColu
 def _write_blocks(
     target: GrowingColumns,
     index: SideIndex,
+    history: BlockHistory,
     keys: Offsets,
     key: Offsets,
     columns: list[NDArray[Any]],
 ) -> None:
-    first = target.reserve(len(key))
-    place_blocks(*index, keys, np.bincount(np.searchsorted(keys, key), minlength=len(keys)), first)
+    """Write the blocks that differ from those that are there."""
+    place = np.searchsorted(keys, key)
+    sizes = np.bincount(place, minlength=len(keys))
+    is_changed = _mark_changed(target, index, keys, place, sizes, columns)
+    kept = is_changed[place]
+    keys, sizes = keys[is_changed], sizes[is_changed]
+    history.record(index, keys)
+    first = target.reserve(int(sizes.sum()))
+    place_blocks(*index, keys, sizes, first)
     for name, values in zip(target.names(), columns, strict=True):
-        target[name][first : first + len(key)] = values
+        target[name][first : target.length] = values[kept]
+
+
+def _mark_changed(
+    target: GrowingColumns,
+    index: SideIndex,
+    keys: Offsets,
+    place: Offsets,
+    sizes: Offsets,
+    columns: list[NDArray[Any]],
+) -> BoolArray:
+    """Mark the keys whose new block, of so many rows, is not the one that is there."""
+    is_changed: BoolArray = sizes != index.stop[keys] - index.start[keys]
+    new = np.flatnonzero(~is_changed[place])
+    old = list_block_rows(*index, keys[~is_changed])
+    for name, values in zip(target.names(), columns, strict=True):
+        # As they would be stored: equal numbers of another type can differ after rounding.
+        differs = target[name][old] != values[new].astype(target[name].dtype)
+        is_changed[place[new[differs]]] = True
+    return is_changed
 
 
 def derive_matches(

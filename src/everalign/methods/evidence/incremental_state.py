@@ -161,10 +161,10 @@ class IncrementalState:
         self.candidates = candidates
         self.matches = matches
         self.sums = sums
-        self.anchors = anchors
         self.rejected = rejected
         self.excluded = excluded
         self.literals = literals
+        self._set_anchors(anchors)
         # At once: an update compares with how it was before.
         self.searchable = self._find_searchable()
         # Before the update, to tell which entities are new.
@@ -308,7 +308,9 @@ class IncrementalState:
             rejected: All rejected pairs.
             excluded: All left and right entities that have no counterpart by decision.
         """
-        self.anchors, self.rejected, self.excluded = anchors, rejected, excluded
+        self.rejected, self.excluded = rejected, excluded
+        if anchors is not self.anchors:
+            self._set_anchors(anchors)
 
     def update_searchable(self, entities: EntityIds) -> EntityIds:
         """Find out again which entities can be candidates.
@@ -323,7 +325,8 @@ class IncrementalState:
         for side in (LEFT, RIGHT):
             view, ids = self.adjacency[side].view, entities[side]
             now = view.stop[ids] > view.start[ids]
-            now &= ~np.isin(ids, self.anchors[:, side]) & ~np.isin(ids, self.excluded[side])
+            now &= ~mark_members(self._sorted_anchors[side][:, side], ids)
+            now &= ~np.isin(ids, self.excluded[side])
             lost.append(ids[self.searchable[side][ids] & ~now])
             self.searchable[side][ids] = now
         return lost[LEFT], lost[RIGHT]
@@ -491,7 +494,7 @@ class IncrementalState:
         self, side: int, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]
     ) -> tuple[Offsets, list[NDArray[Any]]]:
         """Add the anchors of some nodes to their other matches."""
-        anchors = self.anchors[mark_members(nodes, self.anchors[:, side])]
+        anchors = self._list_anchors(side, nodes)
         certain = [anchors[:, 1 - side], np.ones(len(anchors)), np.zeros(len(anchors))]
         all_nodes = np.concatenate([node, anchors[:, side]])
         # An entity has either an anchor or candidates, so that counterparts stay ascending.
@@ -500,6 +503,19 @@ class IncrementalState:
             np.concatenate([values, more])[order]
             for values, more in zip(columns, certain[: len(columns)], strict=True)
         ]
+
+    def _set_anchors(self, anchors: IntArray) -> None:
+        self.anchors = anchors
+        # By left and by right entity: there are many, and an update asks for few.
+        self._sorted_anchors = tuple(
+            anchors[np.argsort(anchors[:, side], kind="stable")] for side in (LEFT, RIGHT)
+        )
+
+    def _list_anchors(self, side: int, nodes: Offsets) -> IntArray:
+        """The anchors of some nodes of a side."""
+        anchors = self._sorted_anchors[side]
+        start, stop = (np.searchsorted(anchors[:, side], nodes, end) for end in ("left", "right"))
+        return anchors[list_block_rows(start, stop, np.arange(len(nodes)))]
 
     def _read_columns(self, rows: Offsets) -> dict[str, NDArray[np.generic]]:
         store = self.candidates

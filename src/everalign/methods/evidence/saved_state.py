@@ -182,6 +182,9 @@ class SavedChanges:
             The changes.
         """
         left, right = change.facts
+        # There are many of them, and most updates add no literal.
+        has_literals = any(len(new.ids) for new in change.literals)
+        literal_arrays = _list_literal_arrays(state.literals, added=True) if has_literals else {}
         return SavedChanges(
             ((left.added, left.removed), (right.added, right.removed)),
             (left.entity_count, right.entity_count),
@@ -193,7 +196,7 @@ class SavedChanges:
             },
             rows.dropped,
             literal_matches,
-            _list_literal_arrays(state.literals, added=True),
+            literal_arrays,
             state.sums.subtract(sums_before),
         )
 
