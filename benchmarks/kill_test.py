@@ -208,7 +208,7 @@ def tear_files(directory: Path, synced: set[str]) -> None:
         directory: The directory of states.
         synced: Paths of files that were.
     """
-    for path in directory.rglob("*.np[yz]"):
+    for path in directory.rglob("*.bundle"):
         if str(path).replace("backup.partial", "backup") not in synced:
             os.truncate(path, path.stat().st_size // 2)
 
