@@ -1,9 +1,10 @@
 """How fast a session answers: opening, links, explanations, search and entities.
 
-    python benchmarks/session_speed.py DATASET_DIR [--state DIR] [--json OUT]
+    python benchmarks/session_speed.py [DATASET_DIR] [--state DIR] [--json OUT]
 
 All snapshots of the dataset are aligned in one version, and a small update makes a second one.
-With `--state`, that state directory is kept and used again. Each row is measured in a new process:
+With `--state`, that state directory is kept and used again; without a dataset it must exist, and
+may be that of a generated graph (see growing_states.py). Each row is measured in a new process:
 `updated` on the state as it is, `trained` after it was reverted to the first version, so that the
 method loads no changes. The first session of the process loads libraries and compiled code and is
 not counted.
@@ -11,18 +12,22 @@ not counted.
 Times are processor time in milliseconds: median, 95th percentile and maximum over 200 entities,
 half of them linked. `open` is the session alone, `load` what the first explanation adds to it,
 `index` the time to build the index of labels. Searches are for the first letters, and for a part,
-of labels.
+of labels. `links_head` is the command `everalign links STATE`, of which the first lines are read:
+processor and wall time of the whole process.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -39,15 +44,17 @@ PAGE_SIZE = 100
 
 def main() -> None:
     parser = build_parser(__doc__, "session_speed.json")
-    parser.add_argument("dataset", type=Path)
+    parser.add_argument("dataset", type=Path, nargs="?")
     parser.add_argument("--state", type=Path, help="state directory to use again")
     arguments = parser.parse_args()
     results = open_results(arguments)
     with tempfile.TemporaryDirectory() as directory:
         state = arguments.state or Path(directory) / "state"
-        if not Aligner.exists(state):
+        if arguments.dataset and not Aligner.exists(state):
             build_state(arguments.dataset, state)
-        name = ContEADataset.open(arguments.dataset).name
+        name = (
+            ContEADataset.open(arguments.dataset).name if arguments.dataset else state.parent.name
+        )
         for row in ("updated", "trained"):
             copy = Path(directory) / row
             shutil.copytree(state, copy, ignore=shutil.ignore_patterns("cache"))
@@ -85,7 +92,22 @@ def measure_session(state: Path) -> Row:
             answer(entities[0])
             times = [measure(partial(answer, entity))[0] for entity in entities]
             rows[f"{name}_ms"] = summarise(times)
-    return rows
+    return rows | {"links_head": measure_links_head(state)}
+
+
+def measure_links_head(state: Path) -> Row:
+    """Measure the command that lists links, if only the first lines are read."""
+    command = [sys.executable, "-m", "everalign", "links", str(state)]
+    before, wall = os.times(), perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        for _ in range(10):
+            process.stdout.readline()
+        process.stdout.close()
+        process.wait()
+    after = os.times()
+    cpu = sum(after[2:4]) - sum(before[2:4])
+    return {"cpu_seconds": round(cpu, 2), "wall_seconds": round(perf_counter() - wall, 2)}
 
 
 def choose_entities(view: AlignmentView) -> list[str]:

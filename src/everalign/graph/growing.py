@@ -193,6 +193,31 @@ def place_blocks(start: Offsets, stop: Offsets, keys: Ids, sizes: Ids, first: in
     start[keys] = end - sizes
 
 
+def pack_blocks(
+    columns: GrowingColumns, start: Offsets, stop: Offsets
+) -> tuple[GrowingColumns, Offsets, Offsets]:
+    """Write all blocks again, without the rows that nobody refers to.
+
+    Args:
+        columns: The columns.
+        start: First row of each key.
+        stop: Row after the last one of each key.
+
+    Returns:
+        Columns with the blocks in the order of the keys, and where each block begins and ends.
+
+    Example:
+        >>> columns = GrowingColumns.from_arrays({"value": np.array([8, 9, 7])})
+        >>> packed, start, stop = pack_blocks(columns, np.array([2, 0]), np.array([3, 1]))
+        >>> packed.read()["value"].tolist(), start.tolist(), stop.tolist()
+        ([7, 8], [0, 1], [1, 2])
+    """
+    rows = list_block_rows(start, stop, np.arange(len(start)))
+    end = np.cumsum(stop - start)
+    packed = {name: columns[name][rows] for name in columns.names()}
+    return GrowingColumns.from_arrays(packed), end - (stop - start), end
+
+
 @jit_cached()
 def _list_rows(start: Offsets, stop: Offsets, keys: Offsets) -> Offsets:
     count = 0

@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
 MERGED_CHANGES = 8
 # Everything is stored anew once changes, which are compressed, take more than this share of it.
 # Each load applies them: with more of them updates get slower, with fewer more is written.
-MAX_CHANGE_SHARE = 0.04
-# Whole states that are smaller than this many bytes do not count: files have a size of their own.
-MIN_BASE_BYTES = 1 << 20
+MAX_CHANGE_SHARE = 0.03
+# Smaller ones count as so many bytes: a few changes of them are applied in no time.
+MIN_BASE_BYTES = 1 << 26
 
 
 class MethodFiles:
@@ -206,7 +206,7 @@ class MethodFiles:
             measure_folder(self._layout.version_folder(number)) for number in state.list_versions()
         )
         size = sum(rest) + sum(array.nbytes for array in changes.values())
-        return base >= MIN_BASE_BYTES and size > MAX_CHANGE_SHARE * base
+        return size > MAX_CHANGE_SHARE * max(base, MIN_BASE_BYTES)
 
 
 def _leave_out_proposals(arrays: Arrays) -> Arrays:

@@ -51,8 +51,13 @@ def test_changed_blocks_are_those_of_the_changed_graph(
         assert changed.tolist() == sorted(ends)
         now = then
         expected = build(now)
+        packed = graph.pack()
+        assert packed.edges.length == 2 * len(now)
         for node in range(ENTITIES):
             assert list_block(graph.view, node) == list_block(expected, node)
+            assert list_block(packed.view, node) == list_block(expected, node)
+        # What follows must hold for packed lists as well.
+        graph = packed if len(now) % 2 else graph
         every = {(x, r, y) for x in range(ENTITIES) for r in range(3) for y in range(ENTITIES)}
         is_there = graph.has_edges(rows(every))
         assert {tuple(row) for row in rows(every)[is_there].tolist()} == now

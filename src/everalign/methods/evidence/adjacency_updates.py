@@ -23,6 +23,7 @@ from everalign.graph.growing import (
     GrowingColumns,
     compute_capacity,
     list_block_rows,
+    pack_blocks,
     place_blocks,
     repeat_keys,
 )
@@ -92,6 +93,23 @@ class GrowingAdjacency:
             adjacency.entity_count,
             adjacency.attribute_offset,
             config,
+        )
+
+    def pack(self) -> GrowingAdjacency:
+        """Build the lists again without edges that are no longer in use.
+
+        Returns:
+            The same adjacency lists.
+        """
+        old_start, old_stop = self.nodes["start"], self.nodes["stop"]
+        edges, start, stop = pack_blocks(self.edges, old_start, old_stop)
+        # What refers to rows of the block of a node moves with it.
+        moved = start - old_start
+        literal_start = self.nodes["literal_start"] + moved[: self.literal_offset]
+        edges["group_end"][: edges.length] += np.repeat(moved, old_stop - old_start)
+        nodes = {**self.nodes, "start": start, "stop": stop, "literal_start": literal_start}
+        return GrowingAdjacency(
+            edges, nodes, self.entity_count, self.attribute_offset, self._config
         )
 
     @property

@@ -19,6 +19,7 @@ from everalign.graph.growing import (
     GrowingColumns,
     Offsets,
     list_block_rows,
+    pack_blocks,
     place_blocks,
     repeat_keys,
 )
@@ -173,14 +174,9 @@ class CandidateStore:
         Returns:
             The same candidates.
         """
-        pairs = self.list_all()
-        columns = {
-            name: self.rows[name][pairs.row] for name in self.rows.names() if name != "right"
-        }
-        capacities = len(self.by_left.start), len(self.by_right.start)
-        return CandidateStore.from_columns(
-            pairs.left.astype(np.int32), pairs.right.astype(np.int32), columns, capacities
-        )
+        rows, *by_left = pack_blocks(self.rows, *self.by_left)
+        lefts, *by_right = pack_blocks(self.lefts, *self.by_right)
+        return CandidateStore(rows, SideIndex(*by_left), lefts, SideIndex(*by_right))
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column; not valid after the next change of the store.
@@ -377,9 +373,9 @@ class MatchStore:
         Returns:
             The same matches.
         """
-        return MatchStore(
-            *_pack_blocks(self.left, self.by_left), *_pack_blocks(self.right, self.by_right)
-        )
+        left, *by_left = pack_blocks(self.left, *self.by_left)
+        right, *by_right = pack_blocks(self.right, *self.by_right)
+        return MatchStore(left, SideIndex(*by_left), right, SideIndex(*by_right))
 
     @property
     def view(self) -> MatchIndex:
@@ -408,13 +404,6 @@ class MatchStore:
             columns: Counterpart and probability of each.
         """
         _write_blocks(self.right, self.by_right, self.right_history, nodes, node, columns)
-
-
-def _pack_blocks(columns: GrowingColumns, index: SideIndex) -> tuple[GrowingColumns, SideIndex]:
-    keys = np.arange(len(index.start))
-    rows, key = list_block_rows(*index, keys), repeat_keys(*index, keys)
-    packed = GrowingColumns.from_arrays({name: columns[name][rows] for name in columns.names()})
-    return packed, SideIndex.from_sorted(key, len(keys))
 
 
 def _write_blocks(

@@ -470,7 +470,9 @@ class IncrementalState:
         return owners[lost], counterpart[lost]
 
     def drop_old_rows(self) -> None:
-        """Leave out the rows of candidates and matches that nobody refers to any more."""
+        """Leave out the rows that nobody refers to any more."""
+        left, right = self.adjacency
+        self.adjacency = left.pack(), right.pack()
         self.candidates = self.candidates.pack()
         self.matches = self.matches.pack()
 

@@ -59,11 +59,12 @@ def save_state(state: IncrementalState) -> dict[str, NDArray[Any]]:
     """Return the whole alignment as arrays.
 
     Args:
-        state: The alignment.
+        state: The alignment; rows of it that are no longer in use are dropped.
 
     Returns:
         Arrays by name, some of them with free space.
     """
+    state.drop_old_rows()
     arrays: dict[str, NDArray[Any]] = {}
     for side, graph in zip(SIDES, state.adjacency, strict=True):
         arrays |= graph.edges.save(f"{side}_edge")

@@ -227,7 +227,6 @@ def settle_training(
     nothing = NO_IDS, NO_IDS
     affected = unique_ids(pairs.left[ungrounded]), NO_IDS
     spread_change(state, models, ChangedEntities(affected, nothing), progress, vectors)
-    state.drop_old_rows()
 
 
 def _include_ungrounded(
