@@ -11,6 +11,7 @@ from typing import IO, Self
 from everalign._progress import Progress, no_progress
 from everalign.benchmark.metrics import Scores, calibration_error, score_links
 from everalign.changeset import ChangeSet
+from everalign.class_alignment import align_classes
 from everalign.config import Config
 from everalign.decide import DecisionNote, record_entities, record_pairs
 from everalign.errors import ConfigError, EverAlignError, StateLockedError
@@ -24,7 +25,7 @@ from everalign.history import (
     list_link_changes,
     name_version_range,
 )
-from everalign.io import ExportStyle, LinkChange
+from everalign.io import ExportStyle, LinkChange, write_classes
 from everalign.io.links import write_change_feed
 from everalign.pipeline import (
     apply_waiting_decisions,
@@ -34,7 +35,7 @@ from everalign.pipeline import (
     revert_alignment,
     update_alignment,
 )
-from everalign.select import Selection, is_calibrated, iterate_links
+from everalign.select import Selection, check_fraction, is_calibrated, iterate_links
 from everalign.session import AlignmentSession, verify_alignment
 from everalign.state import StateStore
 from everalign.state.backup import copy_state
@@ -42,6 +43,7 @@ from everalign.state.decisions import DecisionKind
 from everalign.state.repair import repair_state
 from everalign.types import (
     AlignmentStatus,
+    ClassAlignment,
     Compaction,
     Decision,
     DecisionResult,
@@ -675,6 +677,47 @@ class Aligner:
         """
         relations = self.relations(min_inclusion=min_inclusion)
         return write_relation_statements(relations, stream, accept)
+
+    def classes(self, *, min_inclusion: float = 0.0) -> list[ClassAlignment]:
+        """List classes that have the same instances, best first.
+
+        Args:
+            min_inclusion: Leave out classes whose inclusion is less in both directions.
+
+        Returns:
+            Pairs of a left and a right class.
+
+        Raises:
+            ConfigError: The value is out of range.
+        """
+        check_fraction("min_inclusion", min_inclusion)
+        with self._read() as session:
+            return align_classes(session, min_inclusion)
+
+    def write_classes(
+        self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
+    ) -> int:
+        """Write statements about classes as N-Triples.
+
+        These are `rdfs:subClassOf` and `owl:equivalentClass`.
+
+        Args:
+            stream: Where to write.
+            min_inclusion: As in `classes`.
+            accept: The inclusion from which a class counts as contained in the other.
+
+        Returns:
+            The number of class pairs considered.
+
+        Raises:
+            ConfigError: A value is out of range.
+            InputError: A class has no absolute IRI. Nothing is written then.
+        """
+        check_fraction("accept", accept)
+        found = self.classes(min_inclusion=min_inclusion)
+        rows = ((pair.left, pair.right, pair.left_in_right, pair.right_in_left) for pair in found)
+        write_classes(rows, stream, accept)
+        return len(found)
 
     def status(self) -> AlignmentStatus:
         """Describe the alignment: settings, sizes, and a report of each version.

@@ -36,6 +36,9 @@ class Config:
         settings: Settings of the method that differ from its defaults.
         names_from_iris: Whether the readable part of an IRI counts as a literal of its entity,
             for methods that read literals.
+        classes: IRIs of classes; if there are any, only their instances are linked. In a graph
+            that has none of them, all entities are.
+        other_classes: IRIs of classes whose instances are not linked.
 
     Example:
         >>> Config.parse("seed = 7").seed
@@ -47,6 +50,8 @@ class Config:
     merge_rule: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict)
     names_from_iris: bool = True
+    classes: tuple[str, ...] = ()
+    other_classes: tuple[str, ...] = ()
 
     @staticmethod
     def read(path: str | Path) -> Config:
@@ -122,7 +127,7 @@ def build_settings(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
     Example:
         >>> build_settings(Config, {"sede": 1}, "my.toml")
         Traceback (most recent call last):
-        everalign.errors.ConfigError: my.toml: unknown setting 'sede'; choose from merge_rule...
+        everalign.errors.ConfigError: my.toml: unknown setting 'sede'; choose from classes...
     """
     defaults = {entry.name: getattr(kind(), entry.name) for entry in fields(kind)}  # type: ignore[arg-type]
     for name, value in values.items():
@@ -130,10 +135,18 @@ def build_settings(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
             known = ", ".join(sorted(defaults))
             raise ConfigError(f"{origin}: unknown setting {name!r}; choose from {known}")
         _check_value(name, value, defaults[name], origin)
-    return kind(**values)
+    # TOML has lists; settings are immutable.
+    immutable = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    return kind(**immutable)
 
 
 def _check_value(name: str, value: Any, default: Any, origin: str) -> None:
+    if isinstance(default, tuple):
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            raise ConfigError(f"{origin}: {name!r} must be a list of strings, not {value!r}")
+        return
     wanted = Mapping if isinstance(default, Mapping) else type(default)
     # For Python a truth value is an integer; for a setting it is not.
     fits = isinstance(value, wanted) and isinstance(value, bool) == isinstance(default, bool)

@@ -33,6 +33,7 @@ from everalign.methods import (
     get_method_entry,
     resolve_file_settings,
 )
+from everalign.scope import check_classes
 from everalign.session import AlignmentSession, convert_recorded
 from everalign.state import Delta, Json, StateStore
 from everalign.state.decisions import Decisions, LazyDecisions, fold_decisions
@@ -139,6 +140,7 @@ def create_alignment(
 
     Raises:
         InputError: A file, or a line in it, is not as expected.
+        ConfigError: No graph has a class that the configuration names.
         StateError: The directory holds an alignment or other files.
     """
     vocabularies = Vocabulary(), Vocabulary()
@@ -150,6 +152,7 @@ def create_alignment(
         progress,
         names_from_iris=_uses_iri_names(config),
     )
+    check_classes(config, vocabularies)
     if StateStore.exists(path):
         session = AlignmentSession.open(path, write=True)
     else:
@@ -557,8 +560,8 @@ def _diff_found(
     """Merge found links with those in force; an entity that lost facts must be found again."""
     reduced = context.entities_with_removed_facts()
     dangling = (
-        set(context.dangling_entities[0].tolist()),
-        set(context.dangling_entities[1].tolist()),
+        set(context.unaligned_entities[0].tolist()),
+        set(context.unaligned_entities[1].tolist()),
     )
     kept = [link for link in links.found_links if not _has_entity_in(link.pair, reduced)]
     accepted = [

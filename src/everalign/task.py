@@ -6,7 +6,7 @@ the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import NO_TRIPLES, AttributeTriples, IntArray, LazyGraph
+from everalign.graph.id_sets import subtract_ids, union_ids
 from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, DecisionChange, GraphChange, get_method_entry
+from everalign.scope import GraphScope
 from everalign.session import AlignmentSession
 from everalign.state import Delta, Side
 from everalign.state.decisions import NO_ENTITY, TRUSTED_KINDS, DecisionKind, fold_decisions
@@ -181,7 +183,7 @@ class UpdateContext:
             removed_triple_count=self._count_removed_triples(),
             removed_link_count=self._count_removed_links(),
             rejected=self.rejected_pairs,
-            dangling_entities=self.dangling_entities,
+            unaligned_entities=self.unaligned_entities,
         )
 
     @property
@@ -222,11 +224,47 @@ class UpdateContext:
         return self.snapshot.decided_pairs(DecisionKind.REJECTED)
 
     @cached_property
-    def dangling_entities(self) -> BothSides:
-        """The left and the right entities that have no counterpart, as people decided."""
+    def unaligned_entities(self) -> BothSides:
+        """Left and right entities that are out of scope, or have no counterpart by decision."""
         rows = self.snapshot.decided_pairs(DecisionKind.NO_COUNTERPART)
-        left, right = (column[column >= 0] for column in rows.T)
+        left, right = (
+            union_ids(rows[rows[:, index] >= 0, index], self._find_out_of_scope(index))
+            for index in range(2)
+        )
         return left, right
+
+    def _find_out_of_scope(self, index: int) -> IntArray:
+        vocabulary = self.session.vocabulary(SIDES[index])
+        outside = self._get_scope(index).find_outside(
+            self.snapshot.triples[index], self._entity_counts[index]
+        )
+        predicates = [*vocabulary.relations, *vocabulary.attributes]
+        named = vocabulary.entities.find_ids(predicates)
+        return union_ids(outside, named[named >= 0])
+
+    def _get_scope(self, index: int) -> GraphScope:
+        return GraphScope.from_config(self.session.config, self.session.vocabulary(SIDES[index]))
+
+    def _find_scope_change(self, index: int, others: IntArray) -> BothSides:
+        """Of the delta and other entities those that are out of scope, and those in it."""
+        side, facts = SIDES[index], self.session.facts
+        added, removed = (
+            self._get_rows(name(side, FACT_KINDS[0]))
+            for name in (get_added_array_name, get_removed_array_name)
+        )
+        came = self.presence_changes[index].came
+        outside, inside = self._get_scope(index).find_outside_changed(
+            added,
+            removed,
+            union_ids(came, others),
+            lambda ids: facts.list_facts(index, FACT_KINDS[0], ids),
+        )
+        vocabulary = self.session.vocabulary(side)
+        names = list(vocabulary.entities.map_names(came.tolist()).values())
+        is_predicate = (vocabulary.relations.find_ids(names) >= 0) | (
+            vocabulary.attributes.find_ids(names) >= 0
+        )
+        return union_ids(outside, came[is_predicate]), inside
 
     def list_graph_changes(self) -> tuple[GraphChange, GraphChange]:
         """List what both graphs gain and lose by the pending delta.
@@ -274,10 +312,13 @@ class UpdateContext:
             All pairs and entities that may have changed, as they are now.
         """
         store = self.session.store
-        moved = tuple(
-            {*change.came.tolist(), *change.gone.tolist()} for change in self.presence_changes
+        withdrawn = _split_sides(_list_rows(p for p in self._decided_pairs if NO_ENTITY in p))
+        scopes = [self._find_scope_change(index, withdrawn[index]) for index in range(2)]
+        left, right = (
+            {*change.came.tolist(), *change.gone.tolist(), *inside.tolist()}
+            for change, (_, inside) in zip(self.presence_changes, scopes, strict=True)
         )
-        decided = self._decided_pairs | set(store.read_decisions_of(moved[0], moved[1]))
+        decided = self._decided_pairs | set(store.read_decisions_of(left, right))
         before = store.read_decisions_of(*list_entities(decided))
         coming = [] if self.pending is None else self.session.coming_decisions()
         kinds = fold_decisions(before, coming)
@@ -290,10 +331,16 @@ class UpdateContext:
         rejected = [kinds.get(pair) is DecisionKind.REJECTED for pair in pairs]
         alone = [pair for pair in decided if NO_ENTITY in pair]
         dangling = [kinds.get(pair) is DecisionKind.NO_COUNTERPART for pair in alone]
+        unaligned, undecided = (_split_sides(rows) for rows in _split_rows(alone, dangling))
+        out, back = zip(
+            *(
+                _merge_scope(*scopes[index], unaligned[index], undecided[index])
+                for index in range(2)
+            ),
+            strict=True,
+        )
         return DecisionChange(
-            *_split_rows(pairs, trusted),
-            *_split_rows(pairs, rejected),
-            *(_split_sides(rows) for rows in _split_rows(alone, dangling)),
+            *_split_rows(pairs, trusted), *_split_rows(pairs, rejected), out, back
         )
 
     def _mark_present_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
@@ -508,9 +555,9 @@ class StoredTask(AlignmentTask):
         return self._source.rejected_pairs
 
     @cached_property
-    def dangling_entities(self) -> BothSides:
-        """Entities that have no counterpart, as people have decided."""
-        return self._source.dangling_entities
+    def unaligned_entities(self) -> BothSides:
+        """Entities that are not to be linked."""
+        return self._source.unaligned_entities
 
     @cached_property
     def changes(self) -> tuple[GraphChange, GraphChange]:
@@ -523,9 +570,21 @@ class StoredTask(AlignmentTask):
         return self._source.list_decision_changes()
 
 
+def _merge_scope(
+    outside: IntArray, inside: IntArray, dangling: IntArray, undecided: IntArray
+) -> BothSides:
+    """The entities that are not to be linked for any reason, and those for none."""
+    unaligned = union_ids(outside, dangling)
+    return unaligned, subtract_ids(np.concatenate([inside, undecided]), unaligned)
+
+
+def _list_rows(pairs: Iterable[Pair]) -> IntArray:
+    return np.array(list(pairs), dtype=np.int32).reshape(-1, 2)
+
+
 def _split_rows(pairs: Sequence[Pair], mask: Sequence[bool]) -> tuple[IntArray, IntArray]:
     """The pairs of a mask, and the others."""
-    rows = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    rows = _list_rows(pairs)
     chosen = np.array(mask, dtype=np.bool_)
     return rows[chosen], rows[~chosen]
 

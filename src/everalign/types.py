@@ -386,6 +386,25 @@ class RelationAlignment:
 
 
 @dataclass(frozen=True)
+class ClassAlignment:
+    """How far a left and a right class have the same instances.
+
+    Args:
+        left: IRI of the left class.
+        right: IRI of the right class.
+        left_in_right: Estimated share of the left class's instances that the right one has too.
+        right_in_left: The same the other way round.
+        support: Number of links between their instances, each with its confidence.
+    """
+
+    left: str
+    right: str
+    left_in_right: float
+    right_in_left: float
+    support: float
+
+
+@dataclass(frozen=True)
 class Verification:
     """What `Aligner.verify` has found and done.
 

@@ -67,6 +67,8 @@ def init(
     method: str | None,
     seed: int | None,
     merge_rule: str | None,
+    classes: tuple[str, ...],
+    other_classes: tuple[str, ...],
     config: Path | None,
     graph_filter: tuple[str, ...],
     skip_errors: bool,
@@ -80,7 +82,7 @@ def init(
     """
     from everalign.aligner import Aligner
 
-    settings = read_config(config, method, seed, merge_rule)
+    settings = read_config(config, method, seed, merge_rule, classes, other_classes)
     with ProgressBar() as bar, open_readers(graph_filter, skip_errors, bar) as open_reader:
         aligner = Aligner.create(
             state,

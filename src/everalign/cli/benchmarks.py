@@ -106,6 +106,8 @@ def bench(
     method: str | None,
     seed: int | None,
     merge_rule: str | None,
+    classes: tuple[str, ...],
+    other_classes: tuple[str, ...],
     config: Path | None,
     names: bool,
     result_file: Path | None,
@@ -118,7 +120,7 @@ def bench(
     """
     from everalign.benchmark.protocol import BenchmarkRun
 
-    settings = read_config(config, method, seed, merge_rule)
+    settings = read_config(config, method, seed, merge_rule, classes, other_classes)
     first, last = snapshots or (0, None)
     _run_benchmark(BenchmarkRun(dataset, settings, first, last, names=names), result_file)
 

@@ -113,6 +113,61 @@ def relations(
         _print_relations(aligner.relations(min_inclusion=min_inclusion))
 
 
+@click.command(
+    epilog=format_examples(
+        "everalign classes my.state",
+        "everalign classes my.state --format nt --accept 0.8 > classes.nt",
+    )
+)
+@state_argument
+@click.option(
+    "--min-inclusion",
+    type=float,
+    default=0.1,
+    show_default=True,
+    metavar="P",
+    help="Leave out pairs whose inclusion is lower in both directions.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["table", "nt"]),
+    default="table",
+    show_default=True,
+    help="nt: rdfs:subClassOf and owl:equivalentClass as N-Triples.",
+)
+@click.option(
+    "--accept",
+    type=float,
+    default=0.5,
+    show_default=True,
+    metavar="P",
+    help="Inclusion from which N-Triples state that a class is contained in the other.",
+)
+@json_option
+def classes(
+    state: Path, min_inclusion: float, format_name: str, accept: float, as_json: bool
+) -> None:
+    """Show which classes of the two graphs correspond.
+
+    Prints, for each pair of classes, the share of the left class's linked instances whose
+    counterparts have the right class (inclusion), and the other way round.
+    """
+    aligner = open_aligner(state)
+    if as_json:
+        print_json(aligner.classes(min_inclusion=min_inclusion))
+    elif format_name == "nt":
+        aligner.write_classes(sys.stdout.buffer, min_inclusion=min_inclusion, accept=accept)
+    else:
+        print_table(
+            ["left in right", "right in left", "support", "left", "right"],
+            [
+                [pair.left_in_right, pair.right_in_left, pair.support, pair.left, pair.right]
+                for pair in aligner.classes(min_inclusion=min_inclusion)
+            ],
+        )
+
+
 def _print_relations(alignments: list[RelationAlignment]) -> None:
     print_table(
         ["left in right", "right in left", "support", "left", "right"],

@@ -99,6 +99,21 @@ config_options = combine_options(
         help="How found links and links in force are merged: best, published, latest, or auto "
         "for the rule of the method.",
     ),
+    click.option(
+        "--class",
+        "classes",
+        multiple=True,
+        metavar="IRI",
+        help="Link only instances of this class and of its subclasses; a graph that has none of "
+        "the classes is linked whole. May be repeated.",
+    ),
+    click.option(
+        "--not-class",
+        "other_classes",
+        multiple=True,
+        metavar="IRI",
+        help="Link no instances of this class and of its subclasses. May be repeated.",
+    ),
     click.option("--config", type=FILE, help="Settings as TOML. Options take precedence."),
 )
 seed_option = click.option(
@@ -201,6 +216,8 @@ def read_config(
     method: str | None = None,
     seed: int | None = None,
     merge_rule: str | None = None,
+    classes: tuple[str, ...] = (),
+    other_classes: tuple[str, ...] = (),
 ) -> Config:
     """Read a configuration file and let options take precedence over it.
 
@@ -209,6 +226,8 @@ def read_config(
         method: Value of `--method`.
         seed: Value of `--seed`.
         merge_rule: Value of `--merge-rule`.
+        classes: Values of `--class`.
+        other_classes: Values of `--not-class`.
 
     Returns:
         The configuration.
@@ -224,6 +243,8 @@ def read_config(
         method=method or config.method,
         seed=config.seed if seed is None else seed,
         merge_rule=merge_rule or config.merge_rule,
+        classes=classes or config.classes,
+        other_classes=other_classes or config.other_classes,
     )
 
 

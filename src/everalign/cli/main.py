@@ -13,7 +13,7 @@ import click
 from everalign.cli.alignment import evaluate, init, status, update
 from everalign.cli.benchmarks import bench, datasets, demo, methods, plot, sample
 from everalign.cli.decisions import confirm, no_counterpart, reject, revert, unsure, withdraw
-from everalign.cli.explanations import explain, relations
+from everalign.cli.explanations import classes, explain, relations
 from everalign.cli.links import changes, check_sssom, diff, export, history, links
 from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
 from everalign.cli.maintenance import backup, compact, restore, verify
@@ -28,7 +28,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Align": (init, update),
     "Review": (confirm, reject, no_counterpart, unsure, withdraw, revert),
-    "Inspect": (status, links, explain, relations, history, diff, evaluate),
+    "Inspect": (status, links, explain, relations, classes, history, diff, evaluate),
     "Maintain": (verify, backup, restore, compact),
     "Export": (export, changes, check_sssom),
     "Benchmark": (demo, methods, bench, plot, paper, sample, datasets),

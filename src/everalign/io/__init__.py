@@ -34,6 +34,7 @@ from everalign.io.links import (
     check_sssom,
     iterate_links,
     read_links,
+    write_classes,
     write_links,
     write_relations,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "register_format",
     "split_literals",
     "write_atomically",
+    "write_classes",
     "write_links",
     "write_relations",
 ]

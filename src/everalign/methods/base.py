@@ -45,16 +45,16 @@ class DecisionChange:
         untrusted: Pairs that are not, and may have been.
         rejected: Pairs that are rejected.
         admitted: Pairs that are not, and may have been.
-        dangling: Left and right entities that have no counterpart by decision.
-        undecided: Left and right entities of which that is not so, and may have been.
+        unaligned: Left and right entities that are not to be linked.
+        alignable: Left and right entities of which that is not so, and may have been.
     """
 
     trusted: IntArray
     untrusted: IntArray
     rejected: IntArray
     admitted: IntArray
-    dangling: tuple[IntArray, IntArray]
-    undecided: tuple[IntArray, IntArray]
+    unaligned: tuple[IntArray, IntArray]
+    alignable: tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,9 @@ class AlignmentTask:
             of decisions.
         rejected: Pairs that people have rejected, as rows of (left, right). None of them may be a
             candidate, or keep its entities from other pairs.
-        dangling_entities: Ids of left and right entities that have no counterpart, as people
-            have decided; no candidate pair may have them.
+        unaligned_entities: Ids of left and right entities that are not to be linked: classes,
+            properties and others out of scope, and those that have no counterpart, as people have
+            decided. No candidate pair may have them.
         changes: What the left and the right graph have gained and lost since the method last ran;
             None if that is not known.
         decision_changes: Which trusted links and decisions have changed since then; None if that
@@ -105,7 +106,7 @@ class AlignmentTask:
     removed_triple_count: int = 0
     removed_link_count: int = 0
     rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
-    dangling_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
+    unaligned_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
     changes: tuple[GraphChange, GraphChange] | None = None
     decision_changes: DecisionChange | None = None
 
@@ -113,7 +114,7 @@ class AlignmentTask:
     def excluded_entities(self) -> tuple[IntArray, IntArray]:
         """Ids of left and right entities that no candidate pair may have."""
         left, right = (
-            np.concatenate([self.removed_entities[side], self.dangling_entities[side]])
+            np.concatenate([self.removed_entities[side], self.unaligned_entities[side]])
             for side in range(2)
         )
         return left, right

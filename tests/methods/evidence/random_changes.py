@@ -24,7 +24,7 @@ def change_problem(
         _change_graph(graph, rng, *(rng.random(3) < 0.5))
         for graph in (problem.left, problem.right)
     )
-    seeds, rejected, dangling = problem.seeds, problem.rejected, problem.dangling_entities
+    seeds, rejected, dangling = problem.seeds, problem.rejected, problem.unaligned_entities
     if rng.random() < 0.5:  # withdrawn
         seeds = np.delete(seeds, rng.integers(len(seeds), size=2), axis=0)
     linked = [set(column) for column in np.concatenate([seeds, problem.validation]).T.tolist()]
@@ -43,7 +43,7 @@ def change_problem(
         right=right,
         seeds=seeds,
         rejected=rejected,
-        dangling_entities=dangling,
+        unaligned_entities=dangling,
         known_left_count=problem.left.entity_count,
         known_right_count=problem.right.entity_count,
     )

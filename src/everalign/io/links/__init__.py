@@ -30,7 +30,7 @@ from everalign.io.links.formats import (
     write_links,
 )
 from everalign.io.links.records import ExportStyle, LinkLine, LinkRow, Prefixes
-from everalign.io.links.same_as import RelationInclusion, write_relations
+from everalign.io.links.same_as import RelationInclusion, write_classes, write_relations
 from everalign.io.links.sssom import NO_LICENSE, JustifiedMapping, MappingSet, write_sssom
 from everalign.io.links.sssom_check import Problem, check_sssom
 
@@ -53,6 +53,7 @@ __all__ = [
     "iterate_links",
     "read_links",
     "write_change_feed",
+    "write_classes",
     "write_links",
     "write_relations",
     "write_sssom",

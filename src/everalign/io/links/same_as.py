@@ -41,6 +41,8 @@ _REIFIES = f"{RDF}reifies"
 _TURTLE_PREFIXES = {"owl": "http://www.w3.org/2002/07/owl#", "sssom": SSSOM}
 _SUB_PROPERTY_OF = "http://www.w3.org/2000/01/rdf-schema#subPropertyOf"
 _EQUIVALENT_PROPERTY = "http://www.w3.org/2002/07/owl#equivalentProperty"
+_SUB_CLASS_OF = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
+_EQUIVALENT_CLASS = "http://www.w3.org/2002/07/owl#equivalentClass"
 _INVERSE_OF = "http://www.w3.org/2002/07/owl#inverseOf"
 
 _NumberedQuad: TypeAlias = tuple[Quad, int]
@@ -203,6 +205,33 @@ def write_relations(
     """
     # A list, so that an invalid name raises before anything is written.
     stream.writelines([line for row in relations for line in _format_relation(*row, accept)])
+
+
+def write_classes(
+    classes: Iterable[tuple[str, str, float, float]], stream: IO[bytes], accept: float
+) -> None:
+    """Write a class alignment as N-Triples; nothing is written if a name is not an IRI.
+
+    Inclusion in one direction is written as ``rdfs:subClassOf``, in both directions as
+    ``owl:equivalentClass``.
+
+    Args:
+        classes: Left and right class, P(left ⊆ right) and P(right ⊆ left).
+        stream: Where to write.
+        accept: The lowest probability at which an inclusion holds.
+
+    Raises:
+        InputError: The name of a class is not an absolute IRI.
+    """
+    lines = []
+    for left, right, left_in_right, right_in_left in classes:
+        if min(left_in_right, right_in_left) >= accept:
+            lines.append(_format_statement(left, _EQUIVALENT_CLASS, right))
+        elif left_in_right >= accept:
+            lines.append(_format_statement(left, _SUB_CLASS_OF, right))
+        elif right_in_left >= accept:
+            lines.append(_format_statement(right, _SUB_CLASS_OF, left))
+    stream.writelines(lines)
 
 
 def _format_relation(

@@ -409,7 +409,7 @@ class Evidence:
         literals = None
         if graphs.literals is not None:
             literals = LiteralIndex.build(graphs.literals, translations)
-        blocks = IncrementalState.from_training(graphs, matches, literals, task.dangling_entities)
+        blocks = IncrementalState.from_training(graphs, matches, literals, task.unaligned_entities)
         if models is not None:
             settle_training(blocks, models, progress, graphs.vectors)
         record = TrainingRecord(

@@ -323,10 +323,10 @@ def change_lists(
     change = task.decision_changes
     if change is None:
         anchors = np.concatenate([task.seeds, task.validation])
-        return anchors, task.rejected, task.dangling_entities
+        return anchors, task.rejected, task.unaligned_entities
     left, right = (
         union_ids(
-            subtract_ids(state.excluded[side], change.undecided[side]), change.dangling[side]
+            subtract_ids(state.excluded[side], change.alignable[side]), change.unaligned[side]
         )
         for side in (LEFT, RIGHT)
     )
