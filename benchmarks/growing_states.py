@@ -8,6 +8,7 @@ and entities that no fact mentioned before.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 import time
@@ -59,6 +60,8 @@ class GrowingState:
         copy = self.directory.with_name("copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.directory, copy)
+        # Mapped pages of files that are not yet on the disk would count as changed memory.
+        os.sync()
         try:
             yield Aligner.open(copy)
         finally:
