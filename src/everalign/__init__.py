@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from everalign._progress import Progress
     from everalign.aligner import Aligner
-    from everalign.benchmark.metrics import Scores
+    from everalign.benchmark.metrics import Scores, ThresholdScores
     from everalign.benchmark.protocol import BenchmarkRun
     from everalign.changeset import ChangeSet
     from everalign.config import Config
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         StateFormatError,
         StateLockedError,
     )
+    from everalign.evaluation import Evaluation
     from everalign.graph import AttributeTriples, Graph
     from everalign.io import ExportStyle, LinkChange, Prefixes, ReadOptions, TripleReader
     from everalign.matching import CandidatePairs
@@ -84,7 +85,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _MODULES = {
     "_progress": ["Progress"],
     "aligner": ["Aligner"],
-    "benchmark.metrics": ["Scores"],
+    "benchmark.metrics": ["Scores", "ThresholdScores"],
     "benchmark.protocol": ["BenchmarkRun"],
     "changeset": ["ChangeSet"],
     "config": ["Config"],
@@ -98,6 +99,7 @@ _MODULES = {
         "StateFormatError",
         "StateLockedError",
     ],
+    "evaluation": ["Evaluation"],
     "graph": ["AttributeTriples", "Graph"],
     "io": ["ExportStyle", "LinkChange", "Prefixes", "ReadOptions", "TripleReader"],
     "matching": ["CandidatePairs"],
@@ -163,6 +165,7 @@ __all__ = [
     "EntityDetails",
     "EntityExplanation",
     "EntityPage",
+    "Evaluation",
     "EventPage",
     "EverAlignError",
     "EvidenceItem",
@@ -195,6 +198,7 @@ __all__ = [
     "StateError",
     "StateFormatError",
     "StateLockedError",
+    "ThresholdScores",
     "TripleReader",
     "UpdateResult",
     "Verification",

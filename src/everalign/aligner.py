@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import IO, Self
 
 from everalign._progress import Progress, no_progress
-from everalign.benchmark.metrics import Scores, calibration_error, score_links
 from everalign.changeset import ChangeSet
 from everalign.config import Config
 from everalign.decide import DecisionNote, record_entities, record_pairs
 from everalign.errors import ConfigError, EverAlignError, StateLockedError
+from everalign.evaluation import Evaluation, evaluate_decisions, evaluate_links
 from everalign.explain import write_relation_statements
 from everalign.export import export_links
 from everalign.graph import LinkSource, TripleSource, read_pairs
@@ -34,7 +34,7 @@ from everalign.pipeline import (
     revert_alignment,
     update_alignment,
 )
-from everalign.select import Selection, is_calibrated, iterate_links
+from everalign.select import Selection, iterate_links
 from everalign.session import AlignmentSession, verify_alignment
 from everalign.state import StateStore
 from everalign.state.backup import copy_state
@@ -784,40 +784,44 @@ class Aligner:
             write_change_feed(changes, stream, format, versions, removals)
             return len(changes)
 
-    def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
+    def evaluate(
+        self,
+        gold: LinkSource | None,
+        *,
+        at: int | None = None,
+        scope: str | None = None,
+        thresholds: Sequence[float] = (),
+    ) -> Evaluation:
         """Compare the found links with gold links.
 
-        Entities of given links are left out, in the links as well as in the gold links.
+        Entities of given links are left out, in the links as well as in the gold links. Gold
+        links that name less than nine tenths of the linked entities judge only the links that
+        touch one of their entities, unless the scope is given.
 
         Args:
-            gold: A file, or pairs of names.
+            gold: A file, or pairs of names; None for what people confirmed, rejected or decided
+                to have no counterpart. Each decision is compared with the links of the version
+                before it took effect.
             at: The version; the last one if None.
+            scope: "gold" for the links that touch an entity of the gold links, "all" for all
+                found links; None for the one that fits the gold links.
+            thresholds: Confidences to compute scores at, such as 0.5 and 0.9.
 
         Returns:
-            Precision, recall, F1 and, for calibrated methods, the calibration error.
+            Precision, recall, F1 and, for calibrated methods, the calibration error; also at each
+            threshold.
 
         Raises:
-            InputError: The file is not as expected.
+            ConfigError: The scope is unknown, or a threshold is out of range.
+            InputError: The file is not as expected, or there is no decision.
             StateError: There is no such version.
         """
-        pairs = read_pairs(gold)
+        pairs = None if gold is None else read_pairs(gold)
         with self._read() as session:
-            links, calibrated = (
-                list(iterate_links(session, Selection(), at)),
-                is_calibrated(session),
-            )
-        # The method did not find given links, and may not link their entities otherwise: counted
-        # in, they would raise the scores, and gold links of their entities would lower them.
-        given = [link for link in links if link.origin == "given"]
-        lefts, rights = {link.left for link in given}, {link.right for link in given}
-        found = {(link.left, link.right): link.score for link in links if link.origin == "found"}
-        expected = {pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights}
-        scores = score_links(found, expected)
-        # Other scores are no probabilities, so there is no calibration to measure.
-        if not calibrated:
-            return scores
-        error = calibration_error(list(found.values()), [pair in expected for pair in found])
-        return replace(scores, calibration_error=error)
+            session.check_started()
+            if pairs is None:
+                return evaluate_decisions(session, scope, thresholds, at)
+            return evaluate_links(session, pairs, scope, thresholds, at)
 
     def _decide(
         self, kind: DecisionKind, pairs: LinkSource, note: DecisionNote, *, apply: bool

@@ -1,4 +1,4 @@
-"""Commands that start an alignment, keep it up to date, and measure it."""
+"""Commands that start an alignment and keep it up to date."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from everalign.cli.inputs import (
     read_config,
     reader_options,
     state_argument,
-    version_option,
 )
 from everalign.cli.output import (
     ProgressBar,
@@ -206,29 +205,6 @@ def status(state: Path, as_json: bool) -> None:
         print_json(current)
     else:
         _print_status(current)
-
-
-@click.command(
-    epilog=format_examples(
-        "everalign evaluate my.state gold.tsv",
-        "everalign evaluate my.state gold.tsv --at 0 --json",
-    )
-)
-@state_argument
-@click.argument("gold", type=FILE)
-@version_option
-@json_option
-def evaluate(state: Path, gold: Path, at: int | None, as_json: bool) -> None:
-    """Compare the found links with gold links.
-
-    Prints precision, recall and F1 of the found links against the file GOLD and, for methods
-    whose scores are probabilities, the calibration error. Entities of given links are left out.
-    """
-    scores = open_aligner(state).evaluate(gold, at=at).to_dict()
-    if as_json:
-        print_json(scores)
-    else:
-        print_table(list(scores), [list(scores.values())])
 
 
 def _print_status(status: AlignmentStatus) -> None:

@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 
 import click
 
-from everalign.cli.alignment import evaluate, init, status, update
+from everalign.cli.alignment import init, status, update
 from everalign.cli.benchmarks import bench, datasets, demo, methods, plot, sample
 from everalign.cli.decisions import confirm, no_counterpart, reject, revert, unsure, withdraw
+from everalign.cli.evaluation import evaluate
 from everalign.cli.explanations import explain, relations
 from everalign.cli.links import changes, check_sssom, diff, export, history, links
 from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
