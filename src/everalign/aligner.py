@@ -46,6 +46,7 @@ from everalign.types import (
     Decision,
     DecisionResult,
     Explanation,
+    ExportResult,
     Link,
     LinkDifference,
     LinkEvent,
@@ -596,8 +597,8 @@ class Aligner:
         target_precision: float | None = None,
         at: int | None = None,
         found_only: bool = False,
-    ) -> int:
-        """Write the links that `links` lists.
+    ) -> ExportResult:
+        """Write the links that `links` lists; those that a format cannot hold are left out.
 
         Args:
             stream: Where to write.
@@ -610,12 +611,11 @@ class Aligner:
             found_only: As in `links`. SSSOM leaves out rejected pairs as well.
 
         Returns:
-            The number of links.
+            The number of links written, and of those left out by reason.
 
         Raises:
             ConfigError: The format is unknown, or does not fit the style or the limits.
-            InputError: A name cannot be written in the format. What comes before it may be
-                written.
+            InputError: IRIs have no prefix, which SSSOM requires.
             StateError: There is no such version.
         """
         selection = Selection(min_score, min_confidence, target_precision, found_only)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -58,6 +59,19 @@ class LinkCounts:
     given: int
     found: int
     rejected: int
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What became of the links that were to be written.
+
+    Args:
+        links: How many were written.
+        skipped: How many were left out, by the reason why the format cannot hold them.
+    """
+
+    links: int
+    skipped: Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from everalign.aligner import Aligner
     from everalign.config import Config
     from everalign.io import TripleReader
+
+# Of BCP 47: a language of two or three letters, then anything.
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OpenReader = Callable[[Sequence[Path]], "TripleReader | None"]
@@ -143,6 +148,65 @@ selection_options = combine_options(
     click.option("--found-only", is_flag=True, help="Leave out given links."),
     version_option,
 )
+
+languages_option = click.option(
+    "--languages",
+    callback=lambda _, __, value: parse_languages(value),
+    metavar="TAGS",
+    show_default="those of the locale",
+    help="Languages of labels, the best first, such as en,de.",
+)
+blank_node_options = combine_options(
+    click.option(
+        "--blank-nodes",
+        is_flag=True,
+        help="Include links of blank nodes, with .well-known/genid IRIs.",
+    ),
+    click.option(
+        "--skolem-base",
+        metavar="IRI",
+        default="http://everalign.invalid/",
+        show_default=True,
+        help="What the IRIs of blank nodes begin with.",
+    ),
+)
+label_options = combine_options(
+    click.option("--labels", is_flag=True, help="Add the labels of both entities."),
+    languages_option,
+    click.option(
+        "--spreadsheet-safe",
+        is_flag=True,
+        help="Put ' before cells of a table that a spreadsheet would take for formulas.",
+    ),
+)
+
+
+def parse_languages(value: str | None) -> tuple[str, ...]:
+    """Parse a list of languages; by default, they are those of the locale.
+
+    Args:
+        value: Language tags with commas between them.
+
+    Returns:
+        The tags in lower case, the best first; none if nothing is known.
+
+    Raises:
+        click.BadParameter: A tag is not valid.
+
+    Example:
+        >>> parse_languages("en, de-AT")
+        ('en', 'de-at')
+    """
+    if value is None:
+        names = (os.environ.get(name) for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+        found = next((name for name in names if name), "")
+        tags = [entry.partition(".")[0].partition("_")[0] for entry in found.split(":")]
+        return tuple(tag.lower() for tag in tags if LANGUAGE_TAG.fullmatch(tag) and tag != "C")
+    tags = [tag.strip() for tag in value.split(",")]
+    for tag in tags:
+        if not LANGUAGE_TAG.fullmatch(tag):
+            raise click.BadParameter(f"{tag!r} is not a language, such as en")
+    return tuple(tag.lower() for tag in tags)
 
 
 class SnapshotRange(click.ParamType[tuple[int, int]]):

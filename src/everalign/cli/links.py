@@ -12,8 +12,10 @@ import click
 
 from everalign.cli.inputs import (
     FILE,
+    blank_node_options,
     format_examples,
     json_option,
+    label_options,
     open_aligner,
     output_option,
     selection_options,
@@ -24,6 +26,7 @@ from everalign.cli.output import (
     print_json,
     print_json_list,
     print_pages,
+    print_skipped,
     print_table,
 )
 
@@ -52,8 +55,20 @@ PROBLEMS_FOUND = 1
     show_default=True,
     help="Tab-separated left, right, score; or owl:sameAs as N-Triples.",
 )
+@label_options
+@blank_node_options
 @json_option
-def links(state: Path, format_name: str, as_json: bool, **selection: Any) -> None:
+def links(
+    state: Path,
+    format_name: str,
+    labels: bool,
+    languages: tuple[str, ...],
+    spreadsheet_safe: bool,
+    blank_nodes: bool,
+    skolem_base: str,
+    as_json: bool,
+    **selection: Any,
+) -> None:
     """Print the links in force, best first.
 
     Given links come first, then found links by descending score. Decisions that are waiting count
@@ -61,11 +76,20 @@ def links(state: Path, format_name: str, as_json: bool, **selection: Any) -> Non
     --min-confidence and --target-precision can be given; the last two need a method whose scores
     are probabilities. `everalign export` writes other formats.
     """
+    from everalign.io import ExportStyle
+
     aligner = open_aligner(state)
     if as_json:
         print_json_list(aligner.iterate_links(**selection))
     else:
-        aligner.export(sys.stdout.buffer, format_name, **selection)
+        style = ExportStyle(
+            labels=labels,
+            languages=languages,
+            spreadsheet_safe=spreadsheet_safe,
+            blank_nodes=blank_nodes,
+            skolem_base=skolem_base,
+        )
+        print_skipped(aligner.export(sys.stdout.buffer, format_name, style, **selection))
 
 
 @click.command(
@@ -84,21 +108,38 @@ def links(state: Path, format_name: str, as_json: bool, **selection: Any) -> Non
     type=click.Choice(EXPORT_FORMATS),
     default="tsv",
     show_default=True,
-    help="nt and ttl: owl:sameAs as N-Triples or Turtle; alignment: RDF/XML of the Alignment "
-    "API; jsonl: JSON lines.",
+    help="nt and ttl: N-Triples or Turtle; alignment: RDF/XML of the Alignment API; jsonl: "
+    "JSON lines.",
+)
+@click.option(
+    "--predicate",
+    type=click.Choice(["owl:sameAs", "skos:exactMatch", "schema:sameAs"]),
+    default="owl:sameAs",
+    show_default=True,
+    help="Property of links in RDF and SSSOM.",
 )
 @click.option(
     "--prefix",
     "prefixes",
     multiple=True,
     metavar="NAME=IRI",
-    help="Namespace prefix for Turtle and SSSOM. May be repeated.",
+    help="Namespace prefix for Turtle and SSSOM, besides those of the input files. May be "
+    "repeated.",
 )
-@click.option("--annotate", is_flag=True, help="Add the confidence to N-Triples or Turtle.")
+@click.option(
+    "--annotate", is_flag=True, help="Add the confidence to N-Triples or Turtle, as RDF 1.2."
+)
+@click.option(
+    "--reify",
+    is_flag=True,
+    help="Add the confidence as rdf:Statement resources, which RDF 1.1 tools can read.",
+)
 @click.option("--left-source", metavar="IRI", help="Name of the left graph.")
 @click.option("--right-source", metavar="IRI", help="Name of the right graph.")
 @click.option("--mapping-set-id", metavar="IRI", help="SSSOM: identifier of the mapping set.")
 @click.option("--license", metavar="IRI", help="SSSOM: license of the mapping set.")
+@label_options
+@blank_node_options
 @output_option
 @selection_options
 def export(
@@ -106,31 +147,36 @@ def export(
     format_name: str,
     prefixes: tuple[str, ...],
     output: Path | None,
-    annotate: bool,
-    left_source: str | None,
-    right_source: str | None,
-    mapping_set_id: str | None,
-    license: str | None,
-    **selection: Any,
+    at: int | None,
+    min_score: float | None,
+    min_confidence: float | None,
+    target_precision: float | None,
+    found_only: bool,
+    **style: Any,
 ) -> None:
     """Write the links in force for other tools.
 
     Links are selected as by `everalign links`. SSSOM also contains rejected pairs, and one row
-    per justification of a link. Every format can be read back as seeds or gold links.
+    per justification of a link. Every format can be read back as seeds or gold links. Links that
+    a format cannot hold are left out, and counted on standard error.
     """
     from everalign.io import ExportStyle, Prefixes
 
-    style = ExportStyle(
-        Prefixes.parse(prefixes),
-        annotate,
-        left_source=left_source,
-        right_source=right_source,
-        mapping_set_id=mapping_set_id,
-        license=license,
-    )
+    # The other options are the fields of the style.
+    wanted = ExportStyle(Prefixes.parse(prefixes), **style)
     aligner = open_aligner(state)
     with open_output(output) as stream:
-        aligner.export(stream, format_name, style, **selection)
+        result = aligner.export(
+            stream,
+            format_name,
+            wanted,
+            min_score=min_score,
+            min_confidence=min_confidence,
+            target_precision=target_precision,
+            at=at,
+            found_only=found_only,
+        )
+    print_skipped(result)
 
 
 @click.command("check-sssom", epilog=format_examples("everalign check-sssom links.sssom.tsv"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-    from everalign.types import DecisionResult, UpdateResult, VersionReport
+    from everalign.types import DecisionResult, ExportResult, UpdateResult, VersionReport
 
 # Seconds of work before a bar appears: quick commands should not flicker.
 BAR_DELAY = 2.0
@@ -180,6 +180,16 @@ def print_notes(report: VersionReport) -> None:
     """
     for note in report.notes:
         click.echo(f"note: {note}")
+
+
+def print_skipped(result: ExportResult) -> None:
+    """Say on standard error which links were left out, and why.
+
+    Args:
+        result: What was written.
+    """
+    for reason, count in result.skipped.items():
+        click.echo(f"{format_count(count, 'link')} left out: {reason}", err=True)
 
 
 def format_count(count: int, noun: str) -> str:
