@@ -12,6 +12,7 @@ from everalign._progress import Progress, no_progress
 from everalign.changeset import ChangeSet
 from everalign.config import Config
 from everalign.decide import DecisionNote, record_entities, record_pairs
+from everalign.entities import find_entity_name, name_entities
 from everalign.errors import ConfigError, EverAlignError, StateLockedError
 from everalign.evaluation import Evaluation, evaluate_decisions, evaluate_links
 from everalign.explain import write_relation_statements
@@ -36,15 +37,18 @@ from everalign.pipeline import (
 )
 from everalign.select import Selection, iterate_links
 from everalign.session import AlignmentSession, verify_alignment
-from everalign.state import StateStore
+from everalign.state import Side, StateStore
 from everalign.state.backup import copy_state
 from everalign.state.decisions import DecisionKind
 from everalign.state.repair import repair_state
+from everalign.summary import summarise_alignment
 from everalign.types import (
     AlignmentStatus,
+    AlignmentSummary,
     Compaction,
     Decision,
     DecisionResult,
+    EntityName,
     Explanation,
     ExportResult,
     Link,
@@ -622,6 +626,51 @@ class Aligner:
         with self._read() as session:
             session.check_started()
             return export_links(session, stream, format, style or ExportStyle(), selection, at)
+
+    def find_entity(self, text: str, side: Side | None = None) -> str:
+        """Find the entity that a person means.
+
+        Args:
+            text: A name, a CURIE, a label, or the last part of an IRI.
+            side: "left" or "right"; None for either graph.
+
+        Returns:
+            The name of the entity, as other methods take it.
+
+        Raises:
+            InputError: There is no such entity, or several; the message lists them.
+        """
+        with self._read() as session:
+            return find_entity_name(session, text, side)
+
+    def name_entities(
+        self, side: Side, names: Iterable[str], *, languages: Sequence[str] = ()
+    ) -> dict[str, EntityName]:
+        """Give entities their labels and CURIEs.
+
+        Args:
+            side: "left" or "right".
+            names: Names of entities.
+            languages: Preferred languages of labels, the best first.
+
+        Returns:
+            Label and CURIE of each that the graph has.
+        """
+        with self._read() as session:
+            return name_entities(session, side, names, languages)
+
+    def summary(self) -> AlignmentSummary:
+        """Summarise how much is linked, how surely, and of which classes.
+
+        Returns:
+            The summary of the last version.
+
+        Raises:
+            StateError: The alignment has no version yet.
+        """
+        with self._read() as session:
+            session.check_started()
+            return summarise_alignment(session)
 
     def explain(self, entity: str) -> Explanation:
         """Explain why an entity has its link, or none, and what else was considered.

@@ -207,6 +207,19 @@ class LabelIndex:
                 labels.setdefault(entity, text)
         return labels
 
+    def find_equal(self, text: str) -> list[EntityKey]:
+        """Find the entities with a label that equals a text.
+
+        Args:
+            text: The text; case, width and composition of characters do not matter.
+
+        Returns:
+            The entities, each once.
+        """
+        sql = "SELECT side, entity FROM label WHERE folded = ? ORDER BY side, entity"
+        rows = self._fetch(sql, fold_text(text) + _PADDING)
+        return list(dict.fromkeys(EntityKey(*row) for row in rows))
+
     def find_matching(self, text: str, limit: int) -> list[EntityKey] | None:
         """Find all entities with a label that contains a text, unless they are many.
 

@@ -25,6 +25,7 @@ from everalign.cli.output import (
     print_notes,
     print_report,
     print_result,
+    print_summary,
     print_table,
 )
 
@@ -91,6 +92,7 @@ def init(
             bar,
         )
     print_report(aligner.status().reports[-1])
+    print_summary(aligner, state)
 
 
 @click.command(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +18,15 @@ from everalign.cli.inputs import (
     format_examples,
     json_option,
     label_options,
+    languages_option,
     open_aligner,
     output_option,
     selection_options,
     state_argument,
 )
 from everalign.cli.output import (
+    PAGE_ROWS,
+    EntityFormatter,
     open_output,
     print_json,
     print_json_list,
@@ -31,7 +36,7 @@ from everalign.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from everalign.types import LinkEvent
+    from everalign.types import Link, LinkEvent
 
 EXPORT_FORMATS = ("tsv", "nt", "ttl", "sssom", "alignment", "jsonl", "parquet")
 PROBLEMS_FOUND = 1
@@ -75,12 +80,22 @@ def links(
     already, unless --at is given. At most one of --min-score,
     --min-confidence and --target-precision can be given; the last two need a method whose scores
     are probabilities. `everalign export` writes other formats.
+
+    On a terminal, entities are shown by label and CURIE, with the origin of each link; proposals
+    are not in force. Elsewhere, the columns are left IRI, right IRI and score.
     """
     from everalign.io import ExportStyle
 
     aligner = open_aligner(state)
     if as_json:
         print_json_list(aligner.iterate_links(**selection))
+        return
+    formatter = EntityFormatter(aligner, languages)
+    if formatter.is_terminal and format_name == "tsv" and not labels and not spreadsheet_safe:
+        print_pages(
+            ["score", "left", "right", "origin"],
+            _iterate_shown(aligner.iterate_links(**selection), formatter),
+        )
     else:
         style = ExportStyle(
             labels=labels,
@@ -179,6 +194,14 @@ def export(
     print_skipped(result)
 
 
+def _iterate_shown(links: Iterable[Link], formatter: EntityFormatter) -> Iterator[list[object]]:
+    links = iter(links)
+    while page := list(islice(links, PAGE_ROWS)):
+        names = formatter.name_pairs([(link.left, link.right) for link in page])
+        for link, pair in zip(page, names, strict=True):
+            yield [link.score, *pair, link.origin]
+
+
 @click.command("check-sssom", epilog=format_examples("everalign check-sssom links.sssom.tsv"))
 @click.argument("file", type=FILE)
 def check_sssom(file: Path) -> int:
@@ -214,25 +237,27 @@ def check_sssom(file: Path) -> int:
     show_default=True,
     help="First version to list.",
 )
+@languages_option
 @json_option
-def history(state: Path, entity: str | None, since: int, as_json: bool) -> None:
+def history(
+    state: Path, entity: str | None, since: int, languages: tuple[str, ...], as_json: bool
+) -> None:
     """List what happened to links, oldest first.
 
     Prints each event (added, revised, retracted, rescored, confirmed, rejected, withdrawn) with
     its version, score and reason; for decisions of people also author, time and comment. Decisions
     that no version has taken up yet come last, without a version. With ENTITY, only events of its
-    links are listed.
+    links are listed; it is an IRI, a CURIE, a label, or the end of an IRI.
     """
-    events = open_aligner(state).iterate_history(entity, since=since)
+    aligner = open_aligner(state)
+    name = None if entity is None else aligner.find_entity(entity)
+    events = aligner.iterate_history(name, since=since)
     if as_json:
         print_json_list(events)
         return
     print_pages(
         ["version", "event", "left", "right", "score", "reason"],
-        (
-            [event.version, event.kind, event.left, event.right, event.score, _explain(event)]
-            for event in events
-        ),
+        _iterate_events(events, EntityFormatter(aligner, languages)),
     )
 
 
@@ -242,14 +267,16 @@ def history(state: Path, entity: str | None, since: int, as_json: bool) -> None:
 @state_argument
 @click.argument("before", type=int, metavar="V1")
 @click.argument("after", type=int, metavar="V2")
+@languages_option
 @json_option
-def diff(state: Path, before: int, after: int, as_json: bool) -> None:
+def diff(state: Path, before: int, after: int, languages: tuple[str, ...], as_json: bool) -> None:
     """Show how the links differ between versions V1 and V2.
 
     Prints the net differences: a link that was added and retracted in between is not listed. The
     reason is that of the last event of a pair.
     """
-    differences = open_aligner(state).diff(before, after)
+    aligner = open_aligner(state)
+    differences = aligner.diff(before, after)
     if as_json:
         print_json(differences)
         return
@@ -257,13 +284,25 @@ def diff(state: Path, before: int, after: int, as_json: bool) -> None:
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     click.echo(f"Version {before} to {after}: {summary or 'no differences'}.")
     if differences:
+        pairs = [(row.left, row.right) for row in differences]
+        names = EntityFormatter(aligner, languages).name_pairs(pairs)
         print_table(
             ["event", "left", "right", "before", "after", "version", "reason"],
             [
-                [row.kind, row.left, row.right, row.before, row.after, row.version, row.reason]
-                for row in differences
+                [row.kind, *pair, row.before, row.after, row.version, row.reason]
+                for row, pair in zip(differences, names, strict=True)
             ],
         )
+
+
+def _iterate_events(
+    events: Iterable[LinkEvent], formatter: EntityFormatter
+) -> Iterator[list[object]]:
+    events = iter(events)
+    while page := list(islice(events, PAGE_ROWS)):
+        names = formatter.name_pairs([(event.left, event.right) for event in page])
+        for event, pair in zip(page, names, strict=True):
+            yield [event.version, event.kind, *pair, event.score, _explain(event)]
 
 
 @click.command(

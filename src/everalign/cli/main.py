@@ -18,6 +18,7 @@ from everalign.cli.explanations import explain, relations
 from everalign.cli.links import changes, check_sssom, diff, export, history, links
 from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
 from everalign.cli.maintenance import backup, compact, restore, verify
+from everalign.cli.output import clean_text
 from everalign.cli.paper import paper
 from everalign.errors import EverAlignError
 
@@ -151,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _exit_with_error(message: str) -> None:
-    click.echo("everalign: " + " ".join(message.split()), err=True)
+    click.echo("everalign: " + clean_text(" ".join(message.split())), err=True)
     sys.exit(USER_ERROR)
 
 
