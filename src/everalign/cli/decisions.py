@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from everalign.cli.completion import complete_version
 from everalign.cli.inputs import (
     FILE,
     combine_options,
@@ -195,7 +196,7 @@ def unsure(
     )
 )
 @state_argument
-@click.argument("version", type=int)
+@click.argument("version", type=int, shell_complete=complete_version)
 @json_option
 def revert(state: Path, version: int, as_json: bool) -> None:
     """Make a new version that equals an earlier one.

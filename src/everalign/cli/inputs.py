@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from everalign.cli.completion import complete_state, complete_version
 from everalign.cli.output import format_count
 
 if TYPE_CHECKING:
@@ -74,10 +75,15 @@ def format_examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-state_argument = click.argument("state", type=DIRECTORY)
+state_argument = click.argument("state", type=DIRECTORY, shell_complete=complete_state)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 version_option = click.option(
-    "--at", type=int, metavar="VERSION", show_default="last", help="Version to read."
+    "--at",
+    type=int,
+    metavar="VERSION",
+    show_default="last",
+    help="Version to read.",
+    shell_complete=complete_version,
 )
 output_option = click.option(
     "--output",

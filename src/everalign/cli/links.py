@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from everalign.cli.completion import complete_version
 from everalign.cli.inputs import (
     FILE,
     blank_node_options,
@@ -232,6 +233,7 @@ def check_sssom(file: Path) -> int:
 @click.option(
     "--since",
     type=int,
+    shell_complete=complete_version,
     default=0,
     metavar="VERSION",
     show_default=True,
@@ -265,8 +267,8 @@ def history(
     epilog=format_examples("everalign diff my.state 1 3", "everalign diff my.state 3 1 --json")
 )
 @state_argument
-@click.argument("before", type=int, metavar="V1")
-@click.argument("after", type=int, metavar="V2")
+@click.argument("before", type=int, metavar="V1", shell_complete=complete_version)
+@click.argument("after", type=int, metavar="V2", shell_complete=complete_version)
 @languages_option
 @json_option
 def diff(state: Path, before: int, after: int, languages: tuple[str, ...], as_json: bool) -> None:
@@ -316,12 +318,18 @@ def _iterate_events(
 @click.option(
     "--since",
     type=int,
+    shell_complete=complete_version,
     metavar="VERSION",
     show_default="no links",
     help="Version that the other system has.",
 )
 @click.option(
-    "--until", type=int, metavar="VERSION", show_default="last", help="Version to reach."
+    "--until",
+    type=int,
+    metavar="VERSION",
+    show_default="last",
+    help="Version to reach.",
+    shell_complete=complete_version,
 )
 @click.option(
     "--format",
