@@ -4,6 +4,7 @@ method = "contea"
 seed = 0
 merge_rule = "auto"
 names_from_iris = true
+languages = "en,de"
 
 [settings]
 dim = 100
@@ -36,6 +37,8 @@ class Config:
         settings: Settings of the method that differ from its defaults.
         names_from_iris: Whether the readable part of an IRI counts as a literal of its entity,
             for methods that read literals.
+        languages: Languages of labels, the best first, such as "en,de"; those of the locale if
+            empty.
 
     Example:
         >>> Config.parse("seed = 7").seed
@@ -47,6 +50,7 @@ class Config:
     merge_rule: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict)
     names_from_iris: bool = True
+    languages: str = ""
 
     @staticmethod
     def read(path: str | Path) -> Config:
@@ -122,7 +126,7 @@ def build_settings(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
     Example:
         >>> build_settings(Config, {"sede": 1}, "my.toml")
         Traceback (most recent call last):
-        everalign.errors.ConfigError: my.toml: unknown setting 'sede'; choose from merge_rule...
+        everalign.errors.ConfigError: my.toml: unknown setting 'sede'; choose from languages...
     """
     defaults = {entry.name: getattr(kind(), entry.name) for entry in fields(kind)}  # type: ignore[arg-type]
     for name, value in values.items():

@@ -339,6 +339,7 @@ class AlignmentStatus:
         method: Name of the method.
         merge_rule: How found links and links in force are merged.
         seed: Random seed.
+        languages: Languages of labels, the best first; empty for those of the locale.
         version: Number of the last version; None before the first.
         left_triples: Triples of the left graph now.
         right_triples: Triples of the right graph now.
@@ -356,6 +357,7 @@ class AlignmentStatus:
     method: str
     merge_rule: str
     seed: int
+    languages: str
     version: int | None
     left_triples: int
     right_triples: int

@@ -138,3 +138,17 @@ def test_init_ends_with_a_summary(everalign_toy: Run, towns: Aligner, tmp_path: 
     assert "left: 2 of 6 entities linked (33%)" in printed
     assert "  1 of 2 with class http://left.org/Town" in printed
     assert "Next: everalign links other" in printed
+
+
+def test_languages_of_init_are_remembered(everalign_toy: Run, tmp_path: Path) -> None:
+    (tmp_path / "left.ttl").write_text(LEFT, encoding="utf-8")
+    (tmp_path / "right.ttl").write_text(RIGHT, encoding="utf-8")
+    (tmp_path / "seeds.tsv").write_text("http://left.org/9\thttp://right.org/z\n")
+    files = "--left", "left.ttl", "--right", "right.ttl", "--seeds", "seeds.tsv"
+    everalign_toy("init", "state", *files, "--method", "toy", "--languages", "nb,en")
+    assert "Oslo (by)" in everalign_toy("links", "state", "--labels").stdout
+    assert (
+        "Oslo (by)" not in everalign_toy("links", "state", "--labels", "--languages", "en").stdout
+    )
+    refused = everalign_toy("links", "state", "--languages", "norwegian")
+    assert (refused.returncode, refused.stdout) == (2, "")

@@ -12,6 +12,7 @@ from everalign.cli.inputs import (
     config_options,
     format_examples,
     json_option,
+    languages_option,
     open_aligner,
     open_readers,
     read_config,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 @click.option("--seeds", type=FILE, help="Trusted links to learn from.")
 @click.option("--validation", type=FILE, help="Validation links (not used for training).")
 @config_options
+@languages_option
 @reader_options
 def init(
     state: Path,
@@ -68,6 +70,7 @@ def init(
     seed: int | None,
     merge_rule: str | None,
     config: Path | None,
+    languages: tuple[str, ...],
     graph_filter: tuple[str, ...],
     skip_errors: bool,
 ) -> None:
@@ -80,7 +83,7 @@ def init(
     """
     from everalign.aligner import Aligner
 
-    settings = read_config(config, method, seed, merge_rule)
+    settings = read_config(config, method, seed, merge_rule, languages)
     with ProgressBar() as bar, open_readers(graph_filter, skip_errors, bar) as open_reader:
         aligner = Aligner.create(
             state,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from everalign.cli.inputs import (
+    choose_languages,
     format_examples,
     json_option,
     languages_option,
@@ -87,7 +88,7 @@ def explain(
     if as_json:
         print_json(explanation)
         return
-    formatter = EntityFormatter(aligner, languages)
+    formatter = EntityFormatter(aligner, choose_languages(state, languages))
     for entity_explanation in explanation.sides:
         side: Side = "left" if entity_explanation.side == "left" else "right"
         names = _name_entities(entity_explanation, formatter)

@@ -157,9 +157,9 @@ selection_options = combine_options(
 
 languages_option = click.option(
     "--languages",
-    callback=lambda _, __, value: parse_languages(value),
+    callback=lambda _, __, value: parse_languages(value or ""),
     metavar="TAGS",
-    show_default="those of the locale",
+    show_default="those given to `init`, or of the locale",
     help="Languages of labels, the best first, such as en,de.",
 )
 blank_node_options = combine_options(
@@ -187,14 +187,35 @@ label_options = combine_options(
 )
 
 
-def parse_languages(value: str | None) -> tuple[str, ...]:
-    """Parse a list of languages; by default, they are those of the locale.
+def choose_languages(state: Path, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Choose the languages of labels.
 
     Args:
-        value: Language tags with commas between them.
+        state: The state directory.
+        given: The value of `--languages`.
 
     Returns:
-        The tags in lower case, the best first; none if nothing is known.
+        What is given, or else what is stored in the state, or else the language of the locale.
+    """
+    if given:
+        return given
+    if stored := parse_languages(open_aligner(state).status().languages):
+        return stored
+    names = (os.environ.get(name) for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+    found = next((name for name in names if name), "")
+    tags = [entry.partition(".")[0].partition("_")[0] for entry in found.split(":")]
+    # "C" and "POSIX" are no languages.
+    return tuple(tag.lower() for tag in tags if LANGUAGE_TAG.fullmatch(tag))
+
+
+def parse_languages(value: str) -> tuple[str, ...]:
+    """Parse a list of languages.
+
+    Args:
+        value: Language tags with commas between them; empty for none.
+
+    Returns:
+        The tags in lower case, the best first.
 
     Raises:
         click.BadParameter: A tag is not valid.
@@ -203,12 +224,7 @@ def parse_languages(value: str | None) -> tuple[str, ...]:
         >>> parse_languages("en, de-AT")
         ('en', 'de-at')
     """
-    if value is None:
-        names = (os.environ.get(name) for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
-        found = next((name for name in names if name), "")
-        tags = [entry.partition(".")[0].partition("_")[0] for entry in found.split(":")]
-        return tuple(tag.lower() for tag in tags if LANGUAGE_TAG.fullmatch(tag) and tag != "C")
-    tags = [tag.strip() for tag in value.split(",")]
+    tags = [tag.strip() for tag in value.split(",")] if value else []
     for tag in tags:
         if not LANGUAGE_TAG.fullmatch(tag):
             raise click.BadParameter(f"{tag!r} is not a language, such as en")
@@ -271,6 +287,7 @@ def read_config(
     method: str | None = None,
     seed: int | None = None,
     merge_rule: str | None = None,
+    languages: Sequence[str] = (),
 ) -> Config:
     """Read a configuration file and let options take precedence over it.
 
@@ -279,6 +296,7 @@ def read_config(
         method: Value of `--method`.
         seed: Value of `--seed`.
         merge_rule: Value of `--merge-rule`.
+        languages: Value of `--languages`.
 
     Returns:
         The configuration.
@@ -294,6 +312,7 @@ def read_config(
         method=method or config.method,
         seed=config.seed if seed is None else seed,
         merge_rule=merge_rule or config.merge_rule,
+        languages=",".join(languages) or config.languages,
     )
 
 

@@ -16,6 +16,7 @@ from everalign.cli.completion import complete_version
 from everalign.cli.inputs import (
     FILE,
     blank_node_options,
+    choose_languages,
     format_examples,
     json_option,
     label_options,
@@ -91,7 +92,8 @@ def links(
     if as_json:
         print_json_list(aligner.iterate_links(**selection))
         return
-    formatter = EntityFormatter(aligner, languages)
+    preferred = choose_languages(state, languages)
+    formatter = EntityFormatter(aligner, preferred)
     if formatter.is_terminal and format_name == "tsv" and not labels and not spreadsheet_safe:
         print_pages(
             ["score", "left", "right", "origin"],
@@ -100,7 +102,7 @@ def links(
     else:
         style = ExportStyle(
             labels=labels,
-            languages=languages,
+            languages=preferred,
             spreadsheet_safe=spreadsheet_safe,
             blank_nodes=blank_nodes,
             skolem_base=skolem_base,
@@ -179,8 +181,9 @@ def export(
     from everalign.io import ExportStyle, Prefixes
 
     # The other options are the fields of the style.
-    wanted = ExportStyle(Prefixes.parse(prefixes), **style)
     aligner = open_aligner(state)
+    style["languages"] = choose_languages(state, style["languages"])
+    wanted = ExportStyle(Prefixes.parse(prefixes), **style)
     with open_output(output) as stream:
         result = aligner.export(
             stream,
@@ -259,7 +262,7 @@ def history(
         return
     print_pages(
         ["version", "event", "left", "right", "score", "reason"],
-        _iterate_events(events, EntityFormatter(aligner, languages)),
+        _iterate_events(events, EntityFormatter(aligner, choose_languages(state, languages))),
     )
 
 
@@ -287,7 +290,8 @@ def diff(state: Path, before: int, after: int, languages: tuple[str, ...], as_js
     click.echo(f"Version {before} to {after}: {summary or 'no differences'}.")
     if differences:
         pairs = [(row.left, row.right) for row in differences]
-        names = EntityFormatter(aligner, languages).name_pairs(pairs)
+        formatter = EntityFormatter(aligner, choose_languages(state, languages))
+        names = formatter.name_pairs(pairs)
         print_table(
             ["event", "left", "right", "before", "after", "version", "reason"],
             [
