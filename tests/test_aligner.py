@@ -144,7 +144,7 @@ def test_a_broken_off_beginning_is_not_mixed_with_another(tmp_path: Path) -> Non
 
 def test_evaluation_leaves_out_what_is_trusted(aligner: Aligner) -> None:
     gold = [("Norway", "Норвегия"), ("Oslo", "Осло"), ("Bergen", "Рим")]
-    scores = aligner.evaluate(gold)
+    scores = aligner.evaluate(gold, scope="all")
     assert (scores.predicted, scores.gold, scores.correct) == (4, 2, 1)
 
 
@@ -180,7 +180,7 @@ def test_only_what_reaches_the_threshold_becomes_a_link(towns: Aligner) -> None:
     }  # fmt: skip
     (report,) = towns.status().reports
     assert (report.threshold, report.notes) == (0.5, ("3 seeds, 0 full passes",))
-    assert towns.evaluate(toys.SEEDS).predicted == 2
+    assert towns.evaluate(toys.SEEDS, scope="all").predicted == 2
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from everalign._progress import Progress
     from everalign.aligner import Aligner
-    from everalign.benchmark.metrics import Scores
+    from everalign.benchmark.metrics import Scores, ThresholdScores
     from everalign.benchmark.protocol import BenchmarkRun
     from everalign.changeset import ChangeSet
     from everalign.config import Config
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         StateFormatError,
         StateLockedError,
     )
+    from everalign.evaluation import Evaluation
     from everalign.graph import AttributeTriples, Graph
     from everalign.io import ExportStyle, LinkChange, Prefixes, ReadOptions, TripleReader
     from everalign.matching import CandidatePairs
@@ -48,18 +49,22 @@ if TYPE_CHECKING:
     )
     from everalign.types import (
         AlignmentStatus,
+        AlignmentSummary,
         Candidate,
         CandidateExplanation,
         ClassAlignment,
+        ClassSummary,
         Compaction,
         Decision,
         DecisionResult,
         EntityDetails,
         EntityExplanation,
+        EntityName,
         EntityPage,
         EventPage,
         EvidenceItem,
         Explanation,
+        ExportResult,
         LabelledEntity,
         Link,
         LinkCounts,
@@ -70,6 +75,7 @@ if TYPE_CHECKING:
         Neighbour,
         RelationAlignment,
         SearchResult,
+        SideSummary,
         UpdateResult,
         Verification,
         VersionReport,
@@ -85,7 +91,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _MODULES = {
     "_progress": ["Progress"],
     "aligner": ["Aligner"],
-    "benchmark.metrics": ["Scores"],
+    "benchmark.metrics": ["Scores", "ThresholdScores"],
     "benchmark.protocol": ["BenchmarkRun"],
     "changeset": ["ChangeSet"],
     "config": ["Config"],
@@ -99,6 +105,7 @@ _MODULES = {
         "StateFormatError",
         "StateLockedError",
     ],
+    "evaluation": ["Evaluation"],
     "graph": ["AttributeTriples", "Graph"],
     "io": ["ExportStyle", "LinkChange", "Prefixes", "ReadOptions", "TripleReader"],
     "matching": ["CandidatePairs"],
@@ -115,18 +122,22 @@ _MODULES = {
     ],
     "types": [
         "AlignmentStatus",
+        "AlignmentSummary",
         "Candidate",
         "CandidateExplanation",
         "ClassAlignment",
+        "ClassSummary",
         "Compaction",
         "Decision",
         "DecisionResult",
         "EntityDetails",
         "EntityExplanation",
+        "EntityName",
         "EntityPage",
         "EventPage",
         "EvidenceItem",
         "Explanation",
+        "ExportResult",
         "LabelledEntity",
         "Link",
         "LinkCounts",
@@ -137,6 +148,7 @@ _MODULES = {
         "Neighbour",
         "RelationAlignment",
         "SearchResult",
+        "SideSummary",
         "UpdateResult",
         "Verification",
         "VersionReport",
@@ -148,6 +160,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [
     "Aligner",
     "AlignmentStatus",
+    "AlignmentSummary",
     "AlignmentTask",
     "AlignmentView",
     "AttributeTriples",
@@ -158,6 +171,7 @@ __all__ = [
     "CandidatePairs",
     "ChangeSet",
     "ClassAlignment",
+    "ClassSummary",
     "Compaction",
     "Config",
     "ConfigError",
@@ -165,13 +179,16 @@ __all__ = [
     "DecisionResult",
     "EntityDetails",
     "EntityExplanation",
+    "EntityName",
     "EntityPage",
+    "Evaluation",
     "EventPage",
     "EverAlignError",
     "EvidenceItem",
     "EvidencePiece",
     "ExplainableMethod",
     "Explanation",
+    "ExportResult",
     "ExportStyle",
     "Graph",
     "InputError",
@@ -194,10 +211,12 @@ __all__ = [
     "Scores",
     "SearchResult",
     "SeedError",
+    "SideSummary",
     "StateDamagedError",
     "StateError",
     "StateFormatError",
     "StateLockedError",
+    "ThresholdScores",
     "TripleReader",
     "UpdateResult",
     "Verification",

@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import IO, Self
 
 from everalign._progress import Progress, no_progress
-from everalign.benchmark.metrics import Scores, calibration_error, score_links
 from everalign.changeset import ChangeSet
 from everalign.class_alignment import align_classes
 from everalign.config import Config
 from everalign.decide import DecisionNote, record_entities, record_pairs
+from everalign.entities import find_entity_name, name_entities
 from everalign.errors import ConfigError, EverAlignError, StateLockedError
+from everalign.evaluation import Evaluation, evaluate_decisions, evaluate_links
 from everalign.explain import write_relation_statements
 from everalign.export import export_links
 from everalign.graph import LinkSource, TripleSource, read_pairs
@@ -35,19 +36,23 @@ from everalign.pipeline import (
     revert_alignment,
     update_alignment,
 )
-from everalign.select import Selection, check_fraction, is_calibrated, iterate_links
+from everalign.select import Selection, check_fraction, iterate_links
 from everalign.session import AlignmentSession, verify_alignment
-from everalign.state import StateStore
+from everalign.state import Side, StateStore
 from everalign.state.backup import copy_state
 from everalign.state.decisions import DecisionKind
 from everalign.state.repair import repair_state
+from everalign.summary import summarise_alignment
 from everalign.types import (
     AlignmentStatus,
+    AlignmentSummary,
     ClassAlignment,
     Compaction,
     Decision,
     DecisionResult,
+    EntityName,
     Explanation,
+    ExportResult,
     Link,
     LinkDifference,
     LinkEvent,
@@ -598,8 +603,8 @@ class Aligner:
         target_precision: float | None = None,
         at: int | None = None,
         found_only: bool = False,
-    ) -> int:
-        """Write the links that `links` lists.
+    ) -> ExportResult:
+        """Write the links that `links` lists; those that a format cannot hold are left out.
 
         Args:
             stream: Where to write.
@@ -612,18 +617,62 @@ class Aligner:
             found_only: As in `links`. SSSOM leaves out rejected pairs as well.
 
         Returns:
-            The number of links.
+            The number of links written, and of those left out by reason.
 
         Raises:
             ConfigError: The format is unknown, or does not fit the style or the limits.
-            InputError: A name cannot be written in the format. What comes before it may be
-                written.
+            InputError: IRIs have no prefix, which SSSOM requires.
             StateError: There is no such version.
         """
         selection = Selection(min_score, min_confidence, target_precision, found_only)
         with self._read() as session:
             session.check_started()
             return export_links(session, stream, format, style or ExportStyle(), selection, at)
+
+    def find_entity(self, text: str, side: Side | None = None) -> str:
+        """Find the entity that a person means.
+
+        Args:
+            text: A name, a CURIE, a label, or the last part of an IRI.
+            side: "left" or "right"; None for either graph.
+
+        Returns:
+            The name of the entity, as other methods take it.
+
+        Raises:
+            InputError: There is no such entity, or several; the message lists them.
+        """
+        with self._read() as session:
+            return find_entity_name(session, text, side)
+
+    def name_entities(
+        self, side: Side, names: Iterable[str], *, languages: Sequence[str] = ()
+    ) -> dict[str, EntityName]:
+        """Give entities their labels and CURIEs.
+
+        Args:
+            side: "left" or "right".
+            names: Names of entities.
+            languages: Preferred languages of labels, the best first.
+
+        Returns:
+            Label and CURIE of each that the graph has.
+        """
+        with self._read() as session:
+            return name_entities(session, side, names, languages)
+
+    def summary(self) -> AlignmentSummary:
+        """Summarise how much is linked, how surely, and of which classes.
+
+        Returns:
+            The summary of the last version.
+
+        Raises:
+            StateError: The alignment has no version yet.
+        """
+        with self._read() as session:
+            session.check_started()
+            return summarise_alignment(session)
 
     def explain(self, entity: str) -> Explanation:
         """Explain why an entity has its link, or none, and what else was considered.
@@ -827,40 +876,44 @@ class Aligner:
             write_change_feed(changes, stream, format, versions, removals)
             return len(changes)
 
-    def evaluate(self, gold: LinkSource, *, at: int | None = None) -> Scores:
+    def evaluate(
+        self,
+        gold: LinkSource | None,
+        *,
+        at: int | None = None,
+        scope: str | None = None,
+        thresholds: Sequence[float] = (),
+    ) -> Evaluation:
         """Compare the found links with gold links.
 
-        Entities of given links are left out, in the links as well as in the gold links.
+        Entities of given links are left out, in the links as well as in the gold links. Gold
+        links that name less than nine tenths of the linked entities judge only the links that
+        touch one of their entities, unless the scope is given.
 
         Args:
-            gold: A file, or pairs of names.
+            gold: A file, or pairs of names; None for what people confirmed, rejected or decided
+                to have no counterpart. Each decision is compared with the links of the version
+                before it took effect.
             at: The version; the last one if None.
+            scope: "gold" for the links that touch an entity of the gold links, "all" for all
+                found links; None for the one that fits the gold links.
+            thresholds: Confidences to compute scores at, such as 0.5 and 0.9.
 
         Returns:
-            Precision, recall, F1 and, for calibrated methods, the calibration error.
+            Precision, recall, F1 and, for calibrated methods, the calibration error; also at each
+            threshold.
 
         Raises:
-            InputError: The file is not as expected.
+            ConfigError: The scope is unknown, or a threshold is out of range.
+            InputError: The file is not as expected, or there is no decision.
             StateError: There is no such version.
         """
-        pairs = read_pairs(gold)
+        pairs = None if gold is None else read_pairs(gold)
         with self._read() as session:
-            links, calibrated = (
-                list(iterate_links(session, Selection(), at)),
-                is_calibrated(session),
-            )
-        # The method did not find given links, and may not link their entities otherwise: counted
-        # in, they would raise the scores, and gold links of their entities would lower them.
-        given = [link for link in links if link.origin == "given"]
-        lefts, rights = {link.left for link in given}, {link.right for link in given}
-        found = {(link.left, link.right): link.score for link in links if link.origin == "found"}
-        expected = {pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights}
-        scores = score_links(found, expected)
-        # Other scores are no probabilities, so there is no calibration to measure.
-        if not calibrated:
-            return scores
-        error = calibration_error(list(found.values()), [pair in expected for pair in found])
-        return replace(scores, calibration_error=error)
+            session.check_started()
+            if pairs is None:
+                return evaluate_decisions(session, scope, thresholds, at)
+            return evaluate_links(session, pairs, scope, thresholds, at)
 
     def _decide(
         self, kind: DecisionKind, pairs: LinkSource, note: DecisionNote, *, apply: bool

@@ -5,7 +5,7 @@ So a mistake in a file changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from everalign.graph import (
 from everalign.io import TripleReader
 from everalign.literals import encode_iri_names
 from everalign.session import Vocabularies, list_name_indexes
-from everalign.state import Delta, NameKind, compute_digest
+from everalign.state import Delta, NameKind, Side, compute_digest
 from everalign.state.decisions import (
     GIVEN_KINDS,
     NO_ENTITY,
@@ -180,7 +180,7 @@ def encode_change_set(
         {kind: len(names) for kind, names in list_name_indexes(v)} for v in vocabularies
     ]
     entity_counts = known[0]["entity"], known[1]["entity"]
-    given, unknown_count = _encode_facts(
+    given, unknown_count, prefixes = _encode_facts(
         change, vocabularies, before.facts, entity_counts, progress
     )
     given |= _encode_decisions(change, vocabularies, before)
@@ -204,6 +204,7 @@ def encode_change_set(
         },
         rescore_all=rescore_all,
         inbox_upto=inbox_upto,
+        prefixes=prefixes,
     )
 
 
@@ -235,13 +236,14 @@ def _encode_facts(
     facts: FactIndex,
     entity_counts: tuple[int, int],
     progress: Progress,
-) -> tuple[Arrays, int]:
-    """Encode added and removed facts, and count removals of names never seen."""
+) -> tuple[Arrays, int, dict[Side, Mapping[str, str]]]:
+    """Encode added and removed facts, count removals of names never seen, collect prefixes."""
     sources = change.added_left, change.added_right
     removed_sources = change.removed_left, change.removed_right
     entity_sources = change.removed_left_entities, change.removed_right_entities
     arrays: Arrays = {}
     unknown_count = 0
+    prefixes: dict[Side, Mapping[str, str]] = {}
     for index, side in enumerate(SIDES):
         vocabulary = vocabularies[index]
         # Removals first: they can only name what the graph has had, not what the same update adds.
@@ -264,9 +266,11 @@ def _encode_facts(
             ),
         }
         unknown_count += added.unknown_count + removed.unknown_count
+        if added.prefixes:
+            prefixes[side] = added.prefixes
     left, right = ADDED_TRIPLES
     check_sides(sources, (arrays[left], arrays[right]), vocabularies, entity_counts)
-    return _drop_empty(arrays), unknown_count
+    return _drop_empty(arrays), unknown_count, prefixes
 
 
 def _encode_iri_names(vocabularies: Vocabularies, known: Sequence[NameCounts]) -> Arrays:

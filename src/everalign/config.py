@@ -4,6 +4,7 @@ method = "contea"
 seed = 0
 merge_rule = "auto"
 names_from_iris = true
+languages = "en,de"
 
 [settings]
 dim = 100
@@ -39,6 +40,8 @@ class Config:
         classes: IRIs of classes; if there are any, only their instances are linked. In a graph
             that has none of them, all entities are.
         other_classes: IRIs of classes whose instances are not linked.
+        languages: Languages of labels, the best first, such as "en,de"; those of the locale if
+            empty.
 
     Example:
         >>> Config.parse("seed = 7").seed
@@ -52,6 +55,7 @@ class Config:
     names_from_iris: bool = True
     classes: tuple[str, ...] = ()
     other_classes: tuple[str, ...] = ()
+    languages: str = ""
 
     @staticmethod
     def read(path: str | Path) -> Config:

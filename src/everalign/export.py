@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import IO
 
 from everalign.decide import WaitingView, read_waiting_view
@@ -13,13 +14,23 @@ from everalign.errors import ConfigError
 from everalign.graph import NameIndex
 from everalign.history import build_version_iri, describe_reason
 from everalign.io import ExportStyle, write_links
-from everalign.io.links import NO_LICENSE, JustifiedMapping, LinkRow, MappingSet, write_sssom
-from everalign.io.links.formats import LINK_FORMATS
+from everalign.io.links import (
+    BLANK_NODE_PREFIX,
+    LINK_FORMATS,
+    NO_LICENSE,
+    JustifiedMapping,
+    LinkRow,
+    MappingSet,
+    find_rdf_problem,
+    write_sssom,
+)
+from everalign.io.links.records import SSSOM
+from everalign.search import LabelIndex
 from everalign.select import Selection, is_calibrated, iterate_links
 from everalign.session import AlignmentSession
 from everalign.state.intervals import PairStatus
 from everalign.state.ledger import EventKind, LedgerEvent
-from everalign.types import Link
+from everalign.types import ExportResult, Link
 
 EXPORT_FORMATS = (*LINK_FORMATS, "sssom")
 # One line for each link and nothing else: a file can be written in pages.
@@ -42,6 +53,9 @@ OTHER_JUSTIFICATION = "semapv:UnspecifiedMatching"
 FOUND_EVENTS = (EventKind.ADDED, EventKind.REVISED, EventKind.RESCORED)
 LOST_EVENTS = (EventKind.RETRACTED, EventKind.REJECTED, EventKind.WITHDRAWN)
 
+REJECTED = "rejected"
+BLANK_NODE_PROBLEM = "an entity is a blank node (to write it: --blank-nodes)"
+
 NamePair = tuple[str, str]
 
 
@@ -52,43 +66,112 @@ def export_links(
     style: ExportStyle,
     selection: Selection,
     at: int | None = None,
-) -> int:
-    """Write links in one of `EXPORT_FORMATS`.
+) -> ExportResult:
+    """Write links in one of `EXPORT_FORMATS`; those that the format cannot hold are left out.
 
     Args:
         session: An open alignment.
         stream: Where to write.
         format: One of `EXPORT_FORMATS`.
-        style: How to write links where the format leaves a choice.
+        style: How to write links where the format leaves a choice. Prefixes of the files of the
+            alignment are known besides those given.
         selection: Which links to write.
         at: The version; the last one if None.
 
     Returns:
-        The number of links.
+        The number of links written and left out.
 
     Raises:
         ConfigError: The format is unknown, or does not fit the style.
-        InputError: A name cannot be written in the format. What comes before it may be written.
+        InputError: An IRI has no prefix, and the format is SSSOM.
         StateError: There is no such version.
     """
     if format not in EXPORT_FORMATS:
         known = ", ".join(EXPORT_FORMATS)
         raise ConfigError(f"links cannot be written as {format!r}; the formats are {known}")
-    links = iterate_links(session, selection, at)
     # Only the alignment knows whether its scores are probabilities.
-    style = replace(style, calibrated=is_calibrated(session))
-    if format == "sssom":
-        rows = list(links)
-        _export_sssom(session, rows, stream, style, at, with_rejected=not selection.found_only)
-        return len(rows)
-    return _write_rows(map(_convert_link, links), stream, format, style)
+    style = replace(
+        style,
+        calibrated=is_calibrated(session),
+        prefixes=session.prefixes.override(style.prefixes),
+    )
+    find_problem = find_rdf_problem if format == "sssom" else LINK_FORMATS[format].find_problem
+    selected = _RowSelection(style, find_problem)
+    with ExitStack() as resources:
+        labels = None
+        if format == "sssom" or style.labels:
+            labels = LabelIndex.open(session)
+            resources.callback(labels.close)
+        rows = _iterate_rows(session, iterate_links(session, selection, at), style, labels)
+        if format == "sssom":
+            rejected = [] if selection.found_only else _list_rejected(session, at)
+            refused = [Link(*pair, 0.0, 0, REJECTED) for pair in rejected]
+            rows = chain(rows, _iterate_rows(session, refused, style, labels))
+            chosen = list(selected.select(rows))
+            _export_sssom(session, chosen, stream, style, at)
+            return selected.count(sum(row.origin != REJECTED for row in chosen))
+        return selected.count(_write_rows(selected.select(rows), stream, format, style))
+
+
+class _RowSelection:
+    """Leaves out the links that a format cannot hold, and counts them by reason."""
+
+    def __init__(self, style: ExportStyle, find_problem: Callable[[LinkRow], str | None]) -> None:
+        self._style = style
+        self._find_problem = find_problem
+        self._skipped: Counter[str] = Counter()
+
+    def select(self, rows: Iterable[LinkRow]) -> Iterator[LinkRow]:
+        for unnamed in rows:
+            row = self._style.name_blank_nodes(unnamed)
+            if any(name.startswith(BLANK_NODE_PREFIX) for name in (row.left, row.right)):
+                self._skipped[BLANK_NODE_PROBLEM] += 1
+            elif (problem := self._find_problem(row)) is not None:
+                self._skipped[problem] += 1
+            else:
+                yield row
+
+    def count(self, links: int) -> ExportResult:
+        return ExportResult(links, dict(self._skipped))
+
+
+def _iterate_rows(
+    session: AlignmentSession,
+    links: Iterable[Link],
+    style: ExportStyle,
+    labels: LabelIndex | None,
+) -> Iterator[LinkRow]:
+    """Convert links, with labels if there is an index of them."""
+    links = iter(links)
+    while page := list(islice(links, PAGE_SIZE)):
+        left, right = (
+            {} if labels is None else _read_labels(session, labels, side, names, style.languages)
+            for side, names in enumerate(([x.left for x in page], [x.right for x in page]))
+        )
+        for link in page:
+            texts = left.get(link.left, ""), right.get(link.right, "")
+            yield LinkRow(link.left, link.right, link.score, link.since, link.origin, *texts)
+
+
+def _read_labels(
+    session: AlignmentSession,
+    labels: LabelIndex,
+    side: int,
+    names: Sequence[str],
+    languages: Sequence[str],
+) -> dict[str, str]:
+    ids = session.entity_names()[side].find_ids(names).tolist()
+    texts = labels.read_labels(side, ids, languages)
+    return {name: texts[number] for name, number in zip(names, ids, strict=True)}
 
 
 def _write_rows(
     rows: Iterator[LinkRow], stream: IO[bytes], format: str, style: ExportStyle
 ) -> int:
     """Write links, page by page where a file is the same as its parts one after the other."""
-    page_size = PAGE_SIZE if format in LINE_FORMATS else None
+    # Annotations have numbers, which must not begin anew.
+    is_paged = format in LINE_FORMATS and not (style.annotate or style.reify)
+    page_size = PAGE_SIZE if is_paged else None
     # The first page also if there are no links: some formats have a beginning and an end.
     page = list(islice(rows, page_size))
     write_links(page, stream, format, style)
@@ -99,34 +182,33 @@ def _write_rows(
     return count
 
 
-def _convert_link(link: Link) -> LinkRow:
-    return LinkRow(link.left, link.right, link.score, link.since, link.origin)
-
-
 def _export_sssom(
     session: AlignmentSession,
-    links: Sequence[Link],
+    rows: Sequence[LinkRow],
     stream: IO[bytes],
     style: ExportStyle,
     at: int | None,
-    *,
-    with_rejected: bool,
 ) -> None:
-    if style.annotate:
+    if style.annotate or style.reify:
         raise ConfigError("sssom has a column for the confidence: it needs no annotations")
     version = session.store.last_version() if at is None else at
     assert version is not None, "callers check that there is a version"
     mapping_set = MappingSet(
-        style.mapping_set_id or build_version_iri(session, version),
+        style.mapping_set_id or _build_mapping_set_id(session, version),
         style.license or NO_LICENSE,
         str(version),
         style.prefixes,
         style.left_source,
         style.right_source,
+        style.predicate,
     )
-    rejected = _list_rejected(session, at) if with_rejected else []
     justifier = _build_justifier(session, version, calibrated=style.calibrated)
-    write_sssom(justifier.justify(links, rejected), stream, mapping_set)
+    write_sssom(justifier.justify(rows), stream, mapping_set)
+
+
+def _build_mapping_set_id(session: AlignmentSession, version: int) -> str:
+    # sssom-py would take `urn` for a prefix.
+    return f"{SSSOM}mappings/{build_version_iri(session, version).removeprefix('urn:uuid:')}"
 
 
 @dataclass(frozen=True)
@@ -141,15 +223,21 @@ class _Justifier:
     left_names: NameIndex
     right_names: NameIndex
 
-    def justify(
-        self, links: Sequence[Link], rejected: Sequence[NamePair]
-    ) -> Iterator[JustifiedMapping]:
+    def justify(self, links: Sequence[LinkRow]) -> Iterator[JustifiedMapping]:
         """Yield a row for each justification: a link found and then confirmed has two."""
         for link in links:
-            if link.origin == "proposed":
-                yield self._justify_proposal(link)
-                continue
-            events = self.events.get((link.left, link.right), ())
+            for row in self._justify_link(link):
+                yield row._replace(left_label=link.left_label, right_label=link.right_label)
+
+    def _justify_link(self, link: LinkRow) -> Iterator[JustifiedMapping]:
+        pair = link.left, link.right
+        events = self.events.get(pair, ())
+        if link.origin == REJECTED:
+            event = _last_of_kind(events, EventKind.REJECTED)
+            yield self._justify_manually(pair, event, negated=True)
+        elif link.origin == "proposed":
+            yield self._justify_proposal(link)
+        else:
             found = _last_finding(events)
             if found is not None:
                 yield self._justify_found(link, found)
@@ -158,22 +246,19 @@ class _Justifier:
                 yield row._replace(date=self.dates[link.since])
             if link.origin == "given":
                 confirmed = _last_of_kind(events, EventKind.CONFIRMED)
-                yield self._justify_manually((link.left, link.right), confirmed)
-        for pair in rejected:
-            event = _last_of_kind(self.events.get(pair, ()), EventKind.REJECTED)
-            yield self._justify_manually(pair, event, negated=True)
+                yield self._justify_manually(pair, confirmed)
 
-    def _justify_found(self, link: Link, event: LedgerEvent) -> JustifiedMapping:
+    def _justify_found(self, link: LinkRow, event: LedgerEvent) -> JustifiedMapping:
         row = self._justify_score(link, event.score)
         reason = describe_reason(event, self.left_names, self.right_names)
         comment = "; ".join(filter(None, [row.comment, reason]))
         return row._replace(date=self.dates[event.version], comment=comment)
 
-    def _justify_proposal(self, link: Link) -> JustifiedMapping:
+    def _justify_proposal(self, link: LinkRow) -> JustifiedMapping:
         row = self._justify_score(link, link.score)
         return row._replace(date=self.dates[link.since], comment="proposed, not in force")
 
-    def _justify_score(self, link: Link, score: float) -> JustifiedMapping:
+    def _justify_score(self, link: LinkRow, score: float) -> JustifiedMapping:
         # SSSOM allows only values from 0 to 1 in both columns.
         in_range = 0 <= score <= 1
         return JustifiedMapping(

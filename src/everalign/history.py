@@ -58,6 +58,7 @@ def describe_status(session: AlignmentSession) -> AlignmentStatus:
         method=config.method,
         merge_rule=config.merge_rule,
         seed=config.seed,
+        languages=config.languages,
         version=session.store.last_version(),
         **sizes,
         given_links=given,

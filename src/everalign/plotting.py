@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from everalign.aligner import Aligner
 from everalign.errors import ConfigError, InputError
+from everalign.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ METADATA: dict[str, dict[str, None]] = {
 }
 CHANGE_STYLES = {"added": "-", "revised": "--", "retracted": ":"}
 
-Points = Mapping[int, float]
+Points = Mapping[int, float] | Mapping[float, float]
 
 
 @dataclass(frozen=True)
@@ -145,9 +146,20 @@ def draw_runs(runs: Sequence[PlottedRun], figure: str, path: Path) -> None:
         ConfigError: If the suffix is another one, matplotlib is not installed, or a run does not
             have the values.
     """
-    if path.suffix.lower() not in METADATA:
-        raise ConfigError(f"{path}: unsupported format; expected .svg or .png")
     save_figure(lambda: FIGURES[figure](runs), path)
+
+
+def draw_evaluation(evaluation: Evaluation, path: Path) -> None:
+    """Draw scores over the threshold, and how far confidence is from the share of correct links.
+
+    Args:
+        evaluation: Scores at some thresholds.
+        path: The file to write; its suffix is .svg or .png.
+
+    Raises:
+        ConfigError: If the suffix is another one, or matplotlib is not installed.
+    """
+    save_figure(lambda: _draw_thresholds(evaluation), path)
 
 
 def save_figure(draw_figure: Callable[[], Figure], path: Path) -> None:
@@ -158,8 +170,10 @@ def save_figure(draw_figure: Callable[[], Figure], path: Path) -> None:
         path: The file to write; its suffix is .svg or .png.
 
     Raises:
-        ConfigError: If matplotlib is not installed.
+        ConfigError: If the suffix is another one, or matplotlib is not installed.
     """
+    if path.suffix.lower() not in METADATA:
+        raise ConfigError(f"{path}: unsupported format; expected .svg or .png")
     try:
         from matplotlib import rc_context
     except ModuleNotFoundError as error:
@@ -219,6 +233,27 @@ def draw_link_counts(runs: Sequence[PlottedRun]) -> Figure:
             plot_line(changes, run.get_points(name), colour, f"{run.label}: {name}", style)
     _label_version_axis(links, runs, title="Links", ylabel="links")
     _label_version_axis(changes, runs, title="Changes", ylabel="links")
+    return figure
+
+
+def _draw_thresholds(evaluation: Evaluation) -> Figure:
+    figure = _new_figure(9, 3.8)
+    scores, calibration = figure.subplots(1, 2)
+    rows = evaluation.thresholds
+    for name, colour in zip(("precision", "recall", "f1"), COLOURS, strict=False):
+        plot_line(scores, {row.threshold: getattr(row, name) for row in rows}, colour, name)
+    scores.set(title="Scores by threshold", xlabel="threshold", xlim=(0, 1), ylim=(0, 1.02))
+    add_legend(scores)
+    calibration.plot([0, 1], [0, 1], color=GREY, linestyle=":", marker="", label="calibrated")
+    points = {
+        row.band_confidence: row.band_precision
+        for row in rows
+        if row.band_confidence is not None and row.band_precision is not None
+    }
+    plot_line(calibration, points, BLUE, "links")
+    labels = {"xlabel": "mean confidence", "ylabel": "share of correct links"}
+    calibration.set(title="Calibration", xlim=(0, 1), ylim=(0, 1.02), **labels)
+    add_legend(calibration)
     return figure
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ from everalign.state.snapshots import (
 CACHE_FOLDER = "cache"
 INDEX_NAME = "labels.sqlite"
 # Changes with the tables, and with the way to find labels.
-FORMAT = 1
+FORMAT = 2
 # Substrings of this length are indexed.
 GRAM_LENGTH = 3
 # Behind each text, so that every character of it begins such a substring. No text ends so.
@@ -61,6 +61,7 @@ _SCHEMA = (
         entity INTEGER NOT NULL,
         rank INTEGER NOT NULL,
         literal INTEGER NOT NULL,
+        language TEXT NOT NULL,
         text TEXT NOT NULL,
         folded TEXT NOT NULL
     )""",
@@ -78,9 +79,12 @@ _INDEXES = (
     # Sorting everything once is faster than inserting row by row.
     "INSERT INTO gram (gram) VALUES ('rebuild')",
 )
-_INSERT = "INSERT INTO label (side, entity, rank, literal, text, folded) VALUES (?, ?, ?, ?, ?, ?)"
+_INSERT = """
+    INSERT INTO label (side, entity, rank, literal, language, text, folded)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
 
-LabelRow = tuple[int, int, int, int, str, str]
+LabelRow = tuple[int, int, int, int, str, str, str]
 
 
 class EntityKey(NamedTuple):
@@ -175,12 +179,16 @@ class LabelIndex:
             for row in self._fetch_substrings(folded, side, limit)
         )
 
-    def read_labels(self, side: int, entities: Iterable[int]) -> dict[int, str]:
+    def read_labels(
+        self, side: int, entities: Iterable[int], languages: Sequence[str] = ()
+    ) -> dict[int, str]:
         """Read the labels that entities are shown with.
 
         Args:
             side: 0 for the left graph, 1 for the right.
             entities: Ids of entities.
+            languages: Preferred languages, the best first; then come labels without a language,
+                then all others.
 
         Returns:
             The label of each.
@@ -189,12 +197,28 @@ class LabelIndex:
         for chunk in split_chunks(sorted(set(entities))):
             marks = ", ".join("?" * len(chunk))
             sql = f"""
-                SELECT entity, text FROM label WHERE side = ? AND entity IN ({marks})
-                ORDER BY entity, rank, literal
+                SELECT entity, text, language, rank FROM label
+                WHERE side = ? AND entity IN ({marks}) ORDER BY entity, rank, literal
             """
-            for entity, text in self._fetch(sql, side, *chunk):
+            rows = self._fetch(sql, side, *chunk)
+            # The sort is stable: in a language, the order is that of the attributes.
+            rows.sort(key=lambda row: (row[3] == IRI_RANK, rank_language(row[2], languages)))
+            for entity, text, _, _ in rows:
                 labels.setdefault(entity, text)
         return labels
+
+    def find_equal(self, text: str) -> list[EntityKey]:
+        """Find the entities with a label that equals a text.
+
+        Args:
+            text: The text; case, width and composition of characters do not matter.
+
+        Returns:
+            The entities, each once.
+        """
+        sql = "SELECT side, entity FROM label WHERE folded = ? ORDER BY side, entity"
+        rows = self._fetch(sql, fold_text(text) + _PADDING)
+        return list(dict.fromkeys(EntityKey(*row) for row in rows))
 
     def find_matching(self, text: str, limit: int) -> list[EntityKey] | None:
         """Find all entities with a label that contains a text, unless they are many.
@@ -268,6 +292,28 @@ class LabelIndex:
         """
         phrase = '"' + folded.replace('"', '""') + '"'
         return self._fetch(sql, phrase, folded, limit)
+
+
+def rank_language(language: str, languages: Sequence[str]) -> int:
+    """Rank the language of a label among those that a person prefers.
+
+    Args:
+        language: A language tag in lower case; empty if there is none.
+        languages: Preferred languages, the best first.
+
+    Returns:
+        0 for the best. Without a preference, all languages are alike.
+
+    Example:
+        >>> [rank_language(tag, ["en", "de"]) for tag in ("en-gb", "de", "", "fr")]
+        [0, 1, 2, 3]
+    """
+    if not languages:
+        return 0
+    for rank, wanted in enumerate(languages):
+        if language == wanted or language.startswith(f"{wanted}-"):
+            return rank
+    return len(languages) + bool(language)
 
 
 def fold_text(text: str) -> str:
@@ -439,9 +485,10 @@ def _list_literal_labels(
         batch = rows[start : start + BATCH_SIZE].tolist()
         texts = names.read_names(list({literal for _, _, literal in batch}))
         for entity, attribute, literal in batch:
-            text = parse_term(texts[literal]).text.strip()
-            if text:
-                yield side, entity, ranks[attribute], literal, text, fold_text(text) + _PADDING
+            term = parse_term(texts[literal])
+            if text := term.text.strip():
+                key = side, entity, ranks[attribute], literal
+                yield *key, term.language, text, fold_text(text) + _PADDING
 
 
 def _iterate_iri_labels(
@@ -454,15 +501,15 @@ def _iterate_iri_labels(
         iris = names.read_range(start, min(start + BATCH_SIZE, len(names)))
         labels = zip(iris, extract_iri_names(iris), strict=True)
         yield [
-            (side, entity, IRI_RANK, IRI_NAME, label or iri, fold_text(label or iri) + _PADDING)
-            for entity, (iri, label) in enumerate(labels, start)
+            (side, entity, IRI_RANK, IRI_NAME, "", name, fold_text(name) + _PADDING)
+            for entity, name in enumerate((label or iri for iri, label in labels), start)
         ]
 
 
 def _add_labels(connection: sqlite3.Connection, labels: Iterable[LabelRow]) -> None:
     for row in labels:
         key = connection.execute(_INSERT, row).lastrowid
-        connection.execute("INSERT INTO gram (rowid, folded) VALUES (?, ?)", (key, row[5]))
+        connection.execute("INSERT INTO gram (rowid, folded) VALUES (?, ?)", (key, row[6]))
 
 
 def _remove_labels(

@@ -19,6 +19,8 @@ from everalign._progress import Progress, no_progress
 from everalign.config import Config
 from everalign.errors import StateDamagedError, StateError
 from everalign.graph import NO_TRIPLES, IntArray, NameIndex, Vocabulary
+from everalign.io import Prefixes
+from everalign.io.links import combine_prefixes
 from everalign.literals import IRI_NAME_ATTRIBUTE
 from everalign.methods import IncrementalMethod, Method, create_method
 from everalign.state import Delta, Json, NameKind, Side, StateStore
@@ -183,6 +185,11 @@ class AlignmentSession:
     def deltas(self) -> list[Delta]:
         """The applied deltas; the position of a delta is the version that applied it."""
         return [_keep_arrays(delta) for delta in self.store.read_deltas()]
+
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        """The prefixes that the files of both graphs declare, and well-known ones."""
+        return combine_prefixes([delta.prefixes for delta in self.deltas])
 
     @property
     def pending(self) -> Delta | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -58,6 +59,89 @@ class LinkCounts:
     given: int
     found: int
     rejected: int
+
+
+@dataclass(frozen=True)
+class EntityName:
+    """An entity as people read it.
+
+    Args:
+        name: Its name (IRI).
+        label: What it is called.
+        curie: Its IRI with a prefix; empty if no prefix fits.
+    """
+
+    name: str
+    label: str
+    curie: str
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """The entities of a class.
+
+    Args:
+        name: The class: an object of `rdf:type`.
+        entities: How many entities have it.
+        linked: How many of them have a link.
+    """
+
+    name: str
+    entities: int
+    linked: int
+
+
+@dataclass(frozen=True)
+class SideSummary:
+    """How much of a graph is linked.
+
+    Args:
+        entities: The number of its entities.
+        linked: How many of them have a link.
+        classes: The classes with the most entities.
+    """
+
+    entities: int
+    linked: int
+    classes: tuple[ClassSummary, ...]
+
+
+@dataclass(frozen=True)
+class AlignmentSummary:
+    """How much is linked, and how surely.
+
+    Args:
+        left: The left graph.
+        right: The right graph.
+        given_links: Links in force that people have given.
+        found_links: Links in force that the method has found.
+        proposals: Pairs below the threshold whose entities have no link.
+        confidence: The number of found links in each tenth of the confidence, from 0 to 1; empty
+            if scores are not probabilities.
+        doubtful: The share of found links with a confidence below 0.8; None if there are none, or
+            scores are not probabilities.
+    """
+
+    left: SideSummary
+    right: SideSummary
+    given_links: int
+    found_links: int
+    proposals: int
+    confidence: tuple[int, ...]
+    doubtful: float | None
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What became of the links that were to be written.
+
+    Args:
+        links: How many were written.
+        skipped: How many were left out, by the reason why the format cannot hold them.
+    """
+
+    links: int
+    skipped: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -255,6 +339,7 @@ class AlignmentStatus:
         method: Name of the method.
         merge_rule: How found links and links in force are merged.
         seed: Random seed.
+        languages: Languages of labels, the best first; empty for those of the locale.
         version: Number of the last version; None before the first.
         left_triples: Triples of the left graph now.
         right_triples: Triples of the right graph now.
@@ -272,6 +357,7 @@ class AlignmentStatus:
     method: str
     merge_rule: str
     seed: int
+    languages: str
     version: int | None
     left_triples: int
     right_triples: int

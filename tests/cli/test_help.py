@@ -72,7 +72,9 @@ def test_the_defaults_shown_are_those_of_the_configuration() -> None:
 def test_commands_are_listed_by_purpose(everalign: Run) -> None:
     lines = everalign("--help").stdout.splitlines()
     positions = [lines.index(f"{title}:") for title in SECTIONS]
-    assert list(SECTIONS) == ["Align", "Review", "Inspect", "Maintain", "Export", "Benchmark"]
+    assert list(SECTIONS) == [
+        "Start", "Keep up to date", "Look", "Decide", "Hand on", "Maintain", "Benchmark"
+    ]  # fmt: skip
     assert positions == sorted(positions)
     assert [command for part in SECTIONS.values() for command in part] == list(
         group.commands.values()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -101,6 +102,67 @@ def calibration_error(
     # |mean confidence − share correct| × links of the bin is the difference of the two sums.
     gaps = np.bincount(bin_ids, weights=probability - is_correct, minlength=bins)
     return float(np.abs(gaps).sum() / len(probability))
+
+
+@dataclass(frozen=True)
+class ThresholdScores(Scores):
+    """Scores of the links with at least a given confidence, and how right it is just above it.
+
+    Attributes:
+        threshold: The least confidence.
+        band_links: Links between this threshold and the next one.
+        band_confidence: Their mean confidence; None if there are none.
+        band_precision: The share of them that is correct; None if there are none.
+    """
+
+    threshold: float = 0.0
+    band_links: int = 0
+    band_confidence: float | None = None
+    band_precision: float | None = None
+
+
+LinkPair = TypeVar("LinkPair", bound=tuple[Hashable, Hashable])
+
+
+def score_thresholds(
+    confidence: Mapping[LinkPair, float],
+    gold: Collection[LinkPair],
+    thresholds: Sequence[float],
+    *,
+    calibrated: bool = True,
+) -> list[ThresholdScores]:
+    """Compare links with gold links at each of some thresholds.
+
+    Args:
+        confidence: The confidence of each link.
+        gold: Pairs of left and right entity.
+        thresholds: The thresholds; the table is sorted by them.
+        calibrated: Whether scores are probabilities, so that there is a calibration error.
+
+    Returns:
+        The scores at each threshold, lowest first.
+
+    >>> links = {("a", 1): 0.9, ("b", 2): 0.6}
+    >>> [(row.threshold, row.precision) for row in score_thresholds(links, {("a", 1)}, [0, 0.8])]
+    [(0, 0.5), (0.8, 1.0)]
+    """
+    gold, steps = set(gold), sorted(set(thresholds))
+    rows = []
+    for threshold, following in pairwise([*steps, np.inf]):
+        above = {pair: value for pair, value in confidence.items() if value >= threshold}
+        band = {pair: value for pair, value in above.items() if value < following}
+        correct = [pair in gold for pair in above]
+        error = calibration_error(list(above.values()), correct) if calibrated else None
+        rows.append(
+            ThresholdScores(
+                *(len(above), len(gold), sum(correct), error),
+                threshold=threshold,
+                band_links=len(band),
+                band_confidence=sum(band.values()) / len(band) if band else None,
+                band_precision=len(band.keys() & gold) / len(band) if band else None,
+            )
+        )
+    return rows
 
 
 Pair = tuple[str, str]

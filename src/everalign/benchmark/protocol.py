@@ -228,7 +228,7 @@ def _measure_snapshot(
     report: VersionReport,
     corrected: list[Correction] | None,
 ) -> SnapshotResult:
-    scores = aligner.evaluate(data.gold(t), at=report.version).to_dict()
+    scores = aligner.evaluate(data.gold(t), at=report.version, scope="all").to_dict()
     links = {(link.left, link.right) for link in aligner.links(at=report.version)}
     new_gold = data.new_gold(t) if t else []
     return {

@@ -1,4 +1,4 @@
-"""Commands that start an alignment, keep it up to date, and measure it."""
+"""Commands that start an alignment and keep it up to date."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from everalign.cli.inputs import (
     config_options,
     format_examples,
     json_option,
+    languages_option,
     open_aligner,
     open_readers,
     read_config,
     reader_options,
     state_argument,
-    version_option,
 )
 from everalign.cli.output import (
     ProgressBar,
@@ -26,6 +26,7 @@ from everalign.cli.output import (
     print_notes,
     print_report,
     print_result,
+    print_summary,
     print_table,
 )
 
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 @click.option("--seeds", type=FILE, help="Trusted links to learn from.")
 @click.option("--validation", type=FILE, help="Validation links (not used for training).")
 @config_options
+@languages_option
 @reader_options
 def init(
     state: Path,
@@ -70,6 +72,7 @@ def init(
     classes: tuple[str, ...],
     other_classes: tuple[str, ...],
     config: Path | None,
+    languages: tuple[str, ...],
     graph_filter: tuple[str, ...],
     skip_errors: bool,
 ) -> None:
@@ -82,7 +85,7 @@ def init(
     """
     from everalign.aligner import Aligner
 
-    settings = read_config(config, method, seed, merge_rule, classes, other_classes)
+    settings = read_config(config, method, seed, merge_rule, classes, other_classes, languages)
     with ProgressBar() as bar, open_readers(graph_filter, skip_errors, bar) as open_reader:
         aligner = Aligner.create(
             state,
@@ -94,6 +97,7 @@ def init(
             bar,
         )
     print_report(aligner.status().reports[-1])
+    print_summary(aligner, state)
 
 
 @click.command(
@@ -208,29 +212,6 @@ def status(state: Path, as_json: bool) -> None:
         print_json(current)
     else:
         _print_status(current)
-
-
-@click.command(
-    epilog=format_examples(
-        "everalign evaluate my.state gold.tsv",
-        "everalign evaluate my.state gold.tsv --at 0 --json",
-    )
-)
-@state_argument
-@click.argument("gold", type=FILE)
-@version_option
-@json_option
-def evaluate(state: Path, gold: Path, at: int | None, as_json: bool) -> None:
-    """Compare the found links with gold links.
-
-    Prints precision, recall and F1 of the found links against the file GOLD and, for methods
-    whose scores are probabilities, the calibration error. Entities of given links are left out.
-    """
-    scores = open_aligner(state).evaluate(gold, at=at).to_dict()
-    if as_json:
-        print_json(scores)
-    else:
-        print_table(list(scores), [list(scores.values())])
 
 
 def _print_status(status: AlignmentStatus) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from everalign.cli.completion import complete_version
 from everalign.cli.inputs import (
     FILE,
     combine_options,
@@ -19,6 +20,7 @@ from everalign.cli.inputs import (
 from everalign.cli.output import ProgressBar, print_decisions, print_result
 
 if TYPE_CHECKING:
+    from everalign.aligner import Aligner
     from everalign.graph import LinkSource
     from everalign.types import DecisionResult
 
@@ -73,10 +75,12 @@ def confirm(
 
     A confirmed link is in force from now on, whatever the method finds; links that contradict it
     are not. It is recorded at once; the next `everalign update`, with or without files, takes it
-    up and revises other links accordingly. LEFT and RIGHT are the IRIs of the two entities.
+    up and revises other links accordingly. LEFT and RIGHT are
+    IRIs, CURIEs, labels or ends of IRIs.
     """
-    given = _get_pairs(left, right, pairs)
-    _decide(open_aligner(state).confirm, options, _count_pairs(given), given)
+    aligner = open_aligner(state)
+    given = _get_pairs(aligner, left, right, pairs)
+    _decide(aligner.confirm, options, _count_pairs(given), given)
 
 
 @click.command(
@@ -93,11 +97,12 @@ def reject(
     """Reject links.
 
     A rejected link is no longer in force and never found again. The next `everalign update`, with
-    or without files, looks for other links of its entities. LEFT and RIGHT are the IRIs of the two
-    entities.
+    or without files, looks for other links of its entities. LEFT and RIGHT are
+    IRIs, CURIEs, labels or ends of IRIs.
     """
-    given = _get_pairs(left, right, pairs)
-    _decide(open_aligner(state).reject, options, _count_pairs(given), given)
+    aligner = open_aligner(state)
+    given = _get_pairs(aligner, left, right, pairs)
+    _decide(aligner.reject, options, _count_pairs(given), given)
 
 
 @click.command(
@@ -124,15 +129,16 @@ def withdraw(
     The pair LEFT, RIGHT is no longer a seed, confirmed or rejected, and an entity may have a
     counterpart again: the next `everalign update` leaves it to the method.
     """
-    withdraw_from = open_aligner(state).withdraw
+    aligner = open_aligner(state)
     if left_entities or right_entities:
         if left is not None or pairs is not None:
             raise click.UsageError("give pairs or entities, not both")
         count = len(left_entities) + len(right_entities)
-        _decide(withdraw_from, options, count, (), left_entities, right_entities)
+        entities = _find_entities(aligner, left_entities, right_entities)
+        _decide(aligner.withdraw, options, count, (), *entities)
     else:
-        given = _get_pairs(left, right, pairs)
-        _decide(withdraw_from, options, _count_pairs(given), given)
+        given = _get_pairs(aligner, left, right, pairs)
+        _decide(aligner.withdraw, options, _count_pairs(given), given)
 
 
 @click.command(
@@ -159,7 +165,9 @@ def no_counterpart(
     count = len(left_entities) + len(right_entities)
     if not count:
         raise click.UsageError("give --left-entity or --right-entity")
-    _decide(open_aligner(state).no_counterpart, options, count, left_entities, right_entities)
+    aligner = open_aligner(state)
+    entities = _find_entities(aligner, left_entities, right_entities)
+    _decide(aligner.no_counterpart, options, count, *entities)
 
 
 @click.command(
@@ -176,8 +184,9 @@ def unsure(
 
     This changes no link. `everalign history` lists it with its author and comment.
     """
-    given = _get_pairs(left, right, pairs)
-    _decide(open_aligner(state).unsure, options, _count_pairs(given), given)
+    aligner = open_aligner(state)
+    given = _get_pairs(aligner, left, right, pairs)
+    _decide(aligner.unsure, options, _count_pairs(given), given)
 
 
 @click.command(
@@ -187,7 +196,7 @@ def unsure(
     )
 )
 @state_argument
-@click.argument("version", type=int)
+@click.argument("version", type=int, shell_complete=complete_version)
 @json_option
 def revert(state: Path, version: int, as_json: bool) -> None:
     """Make a new version that equals an earlier one.
@@ -220,12 +229,23 @@ def _number_keys(key: str, count: int | None, given: Sequence[Any]) -> list[str]
     return [key] if count == 1 else [f"{key}/{number}" for number in range(1, count + 1)]
 
 
-def _get_pairs(left: str | None, right: str | None, pairs: Path | None) -> LinkSource:
+def _get_pairs(
+    aligner: Aligner, left: str | None, right: str | None, pairs: Path | None
+) -> LinkSource:
     if pairs is not None and left is None:
         return pairs
     if pairs is not None or left is None or right is None:
         raise click.UsageError("give LEFT and RIGHT, or --pairs FILE")
-    return [(left, right)]
+    return [(aligner.find_entity(left, "left"), aligner.find_entity(right, "right"))]
+
+
+def _find_entities(
+    aligner: Aligner, left: Sequence[str], right: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    return (
+        [aligner.find_entity(text, "left") for text in left],
+        [aligner.find_entity(text, "right") for text in right],
+    )
 
 
 def _count_pairs(given: LinkSource) -> int | None:

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from everalign.cli.inputs import format_examples, json_option, open_aligner, state_argument
-from everalign.cli.output import format_count, print_json, print_table
+from everalign.cli.inputs import (
+    choose_languages,
+    format_examples,
+    json_option,
+    languages_option,
+    open_aligner,
+    state_argument,
+)
+from everalign.cli.output import (
+    EntityFormatter,
+    clean_text,
+    format_count,
+    print_json,
+    print_table,
+)
 
 if TYPE_CHECKING:
+    from everalign.state import Side
     from everalign.types import (
         CandidateExplanation,
         EntityExplanation,
@@ -19,6 +33,9 @@ if TYPE_CHECKING:
         Link,
         RelationAlignment,
     )
+
+# What to print for left and for right entities.
+Names = tuple[dict[str, str], dict[str, str]]
 
 
 @click.command(
@@ -46,22 +63,38 @@ if TYPE_CHECKING:
     metavar="N",
     help="Number of evidence items to print for each candidate.",
 )
+@languages_option
 @json_option
-def explain(state: Path, entity: str, candidates: int, evidence: int, as_json: bool) -> None:
+def explain(
+    state: Path,
+    entity: str,
+    candidates: int,
+    evidence: int,
+    languages: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Explain the link of an entity, or why it has none.
 
     Prints the candidates of ENTITY, best first, each with its confidence, its support and
     the evidence with the greatest weight: two matched neighbours and the relations that lead to
-    them. JSON contains all candidates and all evidence.
+    them. JSON contains all candidates and all evidence. ENTITY is an IRI, a CURIE, a label, or
+    the end of an IRI; on a terminal, entities are shown by label and CURIE.
     """
-    with open_aligner(state).session() as view:
-        explanation = view.explain(entity, max_evidence=None if as_json else evidence)
+    aligner = open_aligner(state)
+    with aligner.session() as view:
+        explanation = view.explain(
+            aligner.find_entity(entity), max_evidence=None if as_json else evidence
+        )
     if as_json:
         print_json(explanation)
         return
+    formatter = EntityFormatter(aligner, choose_languages(state, languages))
     for entity_explanation in explanation.sides:
-        click.echo(f"{explanation.entity} ({entity_explanation.side})")
-        _print_explanation(entity_explanation, candidates, evidence)
+        side: Side = "left" if entity_explanation.side == "left" else "right"
+        names = _name_entities(entity_explanation, formatter)
+        own = formatter.name_side(side, [explanation.entity])[explanation.entity]
+        click.echo(clean_text(f"{own} ({side})"))
+        _print_explanation(entity_explanation, candidates, evidence, names)
 
 
 @click.command(
@@ -184,37 +217,55 @@ def _print_relations(alignments: list[RelationAlignment]) -> None:
     )
 
 
+def _name_entities(
+    explanation: EntityExplanation, formatter: EntityFormatter
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What to print for the left and right entities of an explanation, and their neighbours."""
+    links = [] if explanation.link is None else [explanation.link]
+    rows: list[Link | CandidateExplanation] = [*links, *explanation.candidates]
+    evidence = [item for row in explanation.candidates for item in row.evidence]
+    left, right = [row.left for row in rows], [row.right for row in rows]
+    return (
+        formatter.name_side("left", [*left, *(item.left_neighbour for item in evidence)]),
+        formatter.name_side("right", [*right, *(item.right_neighbour for item in evidence)]),
+    )
+
+
 def _print_explanation(
-    explanation: EntityExplanation, candidate_limit: int, evidence_limit: int
+    explanation: EntityExplanation, candidate_limit: int, evidence_limit: int, names: Names
 ) -> None:
-    click.echo(f"  {_format_link(explanation.link)}")
+    click.echo(clean_text(f"  {_format_link(explanation.link, names)}"))
     for candidate in explanation.candidates[:candidate_limit]:
-        other = candidate.right if explanation.side == "left" else candidate.left
-        click.echo(f"  {candidate.confidence:.3f}  {other}, support {candidate.support:.3f}")
-        _print_evidence(candidate, evidence_limit)
+        shown = names[0][candidate.left], names[1][candidate.right]
+        other = shown[1] if explanation.side == "left" else shown[0]
+        text = f"  {candidate.confidence:.3f}  {other}, support {candidate.support:.3f}"
+        click.echo(clean_text(text))
+        _print_evidence(candidate, evidence_limit, names)
     _print_remainder(len(explanation.candidates) - candidate_limit, "candidate", indent=2)
-    click.echo(f"  {explanation.reason}")
+    click.echo(clean_text(f"  {explanation.reason}"))
 
 
-def _format_link(link: Link | None) -> str:
+def _format_link(link: Link | None, names: Names) -> str:
     if link is None:
         return "no link"
-    pair = f"{link.left} – {link.right}"
+    pair = f"{names[0][link.left]} – {names[1][link.right]}"
     return f"link {pair}, {link.origin}, {link.score:.3f}, since version {link.since}"
 
 
-def _print_evidence(candidate: CandidateExplanation, limit: int) -> None:
+def _print_evidence(candidate: CandidateExplanation, limit: int, names: Names) -> None:
     for item in candidate.evidence[:limit]:
-        left, right = _format_paths(item)
-        click.echo(f"    {item.weight:.3f}  {left} | {right} ({item.confidence:.3f})")
+        left, right = _format_paths(item, names)
+        text = f"    {item.weight:.3f}  {left} | {right} ({item.confidence:.3f})"
+        click.echo(clean_text(text))
     _print_remainder(candidate.evidence_count - limit, "evidence item", indent=4)
 
 
-def _format_paths(item: EvidenceItem) -> tuple[str, str]:
+def _format_paths(item: EvidenceItem, names: Names) -> tuple[str, str]:
     """Format the way from the left and from the right entity to its neighbour."""
+    left, right = names[0][item.left_neighbour], names[1][item.right_neighbour]
     return (
-        _format_path(item.left_relation, item.left_neighbour, inverse=item.left_inverse),
-        _format_path(item.right_relation, item.right_neighbour, inverse=item.right_inverse),
+        _format_path(item.left_relation, left, inverse=item.left_inverse),
+        _format_path(item.right_relation, right, inverse=item.right_inverse),
     )
 
 

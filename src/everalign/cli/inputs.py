@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from everalign.cli.completion import complete_state, complete_version
 from everalign.cli.output import format_count
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from everalign.aligner import Aligner
     from everalign.config import Config
     from everalign.io import TripleReader
+
+# Of BCP 47: a language of two or three letters, then anything.
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OpenReader = Callable[[Sequence[Path]], "TripleReader | None"]
@@ -69,10 +75,15 @@ def format_examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-state_argument = click.argument("state", type=DIRECTORY)
+state_argument = click.argument("state", type=DIRECTORY, shell_complete=complete_state)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 version_option = click.option(
-    "--at", type=int, metavar="VERSION", show_default="last", help="Version to read."
+    "--at",
+    type=int,
+    metavar="VERSION",
+    show_default="last",
+    help="Version to read.",
+    shell_complete=complete_version,
 )
 output_option = click.option(
     "--output",
@@ -159,6 +170,81 @@ selection_options = combine_options(
     version_option,
 )
 
+languages_option = click.option(
+    "--languages",
+    callback=lambda _, __, value: parse_languages(value or ""),
+    metavar="TAGS",
+    show_default="those given to `init`, or of the locale",
+    help="Languages of labels, the best first, such as en,de.",
+)
+blank_node_options = combine_options(
+    click.option(
+        "--blank-nodes",
+        is_flag=True,
+        help="Include links of blank nodes, with .well-known/genid IRIs.",
+    ),
+    click.option(
+        "--skolem-base",
+        metavar="IRI",
+        default="http://everalign.invalid/",
+        show_default=True,
+        help="What the IRIs of blank nodes begin with.",
+    ),
+)
+label_options = combine_options(
+    click.option("--labels", is_flag=True, help="Add the labels of both entities."),
+    languages_option,
+    click.option(
+        "--spreadsheet-safe",
+        is_flag=True,
+        help="Put ' before cells of a table that a spreadsheet would take for formulas.",
+    ),
+)
+
+
+def choose_languages(state: Path, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Choose the languages of labels.
+
+    Args:
+        state: The state directory.
+        given: The value of `--languages`.
+
+    Returns:
+        What is given, or else what is stored in the state, or else the language of the locale.
+    """
+    if given:
+        return given
+    if stored := parse_languages(open_aligner(state).status().languages):
+        return stored
+    names = (os.environ.get(name) for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+    found = next((name for name in names if name), "")
+    tags = [entry.partition(".")[0].partition("_")[0] for entry in found.split(":")]
+    # "C" and "POSIX" are no languages.
+    return tuple(tag.lower() for tag in tags if LANGUAGE_TAG.fullmatch(tag))
+
+
+def parse_languages(value: str) -> tuple[str, ...]:
+    """Parse a list of languages.
+
+    Args:
+        value: Language tags with commas between them; empty for none.
+
+    Returns:
+        The tags in lower case, the best first.
+
+    Raises:
+        click.BadParameter: A tag is not valid.
+
+    Example:
+        >>> parse_languages("en, de-AT")
+        ('en', 'de-at')
+    """
+    tags = [tag.strip() for tag in value.split(",")] if value else []
+    for tag in tags:
+        if not LANGUAGE_TAG.fullmatch(tag):
+            raise click.BadParameter(f"{tag!r} is not a language, such as en")
+    return tuple(tag.lower() for tag in tags)
+
 
 class SnapshotRange(click.ParamType[tuple[int, int]]):
     """A range of snapshots such as 0-5, or a single number."""
@@ -218,6 +304,7 @@ def read_config(
     merge_rule: str | None = None,
     classes: tuple[str, ...] = (),
     other_classes: tuple[str, ...] = (),
+    languages: Sequence[str] = (),
 ) -> Config:
     """Read a configuration file and let options take precedence over it.
 
@@ -228,6 +315,7 @@ def read_config(
         merge_rule: Value of `--merge-rule`.
         classes: Values of `--class`.
         other_classes: Values of `--not-class`.
+        languages: Value of `--languages`.
 
     Returns:
         The configuration.
@@ -245,6 +333,7 @@ def read_config(
         merge_rule=merge_rule or config.merge_rule,
         classes=classes or config.classes,
         other_classes=other_classes or config.other_classes,
+        languages=",".join(languages) or config.languages,
     )
 
 

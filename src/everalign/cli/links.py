@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from everalign.cli.completion import complete_version
 from everalign.cli.inputs import (
     FILE,
+    blank_node_options,
+    choose_languages,
     format_examples,
     json_option,
+    label_options,
+    languages_option,
     open_aligner,
     output_option,
     selection_options,
     state_argument,
 )
 from everalign.cli.output import (
+    PAGE_ROWS,
+    EntityFormatter,
     open_output,
     print_json,
     print_json_list,
     print_pages,
+    print_skipped,
     print_table,
 )
 
 if TYPE_CHECKING:
-    from everalign.types import LinkEvent
+    from everalign.types import Link, LinkEvent
 
 EXPORT_FORMATS = ("tsv", "nt", "ttl", "sssom", "alignment", "jsonl", "parquet")
 PROBLEMS_FOUND = 1
@@ -52,20 +62,52 @@ PROBLEMS_FOUND = 1
     show_default=True,
     help="Tab-separated left, right, score; or owl:sameAs as N-Triples.",
 )
+@label_options
+@blank_node_options
 @json_option
-def links(state: Path, format_name: str, as_json: bool, **selection: Any) -> None:
+def links(
+    state: Path,
+    format_name: str,
+    labels: bool,
+    languages: tuple[str, ...],
+    spreadsheet_safe: bool,
+    blank_nodes: bool,
+    skolem_base: str,
+    as_json: bool,
+    **selection: Any,
+) -> None:
     """Print the links in force, best first.
 
     Given links come first, then found links by descending score. Decisions that are waiting count
     already, unless --at is given. At most one of --min-score,
     --min-confidence and --target-precision can be given; the last two need a method whose scores
     are probabilities. `everalign export` writes other formats.
+
+    On a terminal, entities are shown by label and CURIE, with the origin of each link; proposals
+    are not in force. Elsewhere, the columns are left IRI, right IRI and score.
     """
+    from everalign.io import ExportStyle
+
     aligner = open_aligner(state)
     if as_json:
         print_json_list(aligner.iterate_links(**selection))
+        return
+    preferred = choose_languages(state, languages)
+    formatter = EntityFormatter(aligner, preferred)
+    if formatter.is_terminal and format_name == "tsv" and not labels and not spreadsheet_safe:
+        print_pages(
+            ["score", "left", "right", "origin"],
+            _iterate_shown(aligner.iterate_links(**selection), formatter),
+        )
     else:
-        aligner.export(sys.stdout.buffer, format_name, **selection)
+        style = ExportStyle(
+            labels=labels,
+            languages=preferred,
+            spreadsheet_safe=spreadsheet_safe,
+            blank_nodes=blank_nodes,
+            skolem_base=skolem_base,
+        )
+        print_skipped(aligner.export(sys.stdout.buffer, format_name, style, **selection))
 
 
 @click.command(
@@ -84,21 +126,38 @@ def links(state: Path, format_name: str, as_json: bool, **selection: Any) -> Non
     type=click.Choice(EXPORT_FORMATS),
     default="tsv",
     show_default=True,
-    help="nt and ttl: owl:sameAs as N-Triples or Turtle; alignment: RDF/XML of the Alignment "
-    "API; jsonl: JSON lines.",
+    help="nt and ttl: N-Triples or Turtle; alignment: RDF/XML of the Alignment API; jsonl: "
+    "JSON lines.",
+)
+@click.option(
+    "--predicate",
+    type=click.Choice(["owl:sameAs", "skos:exactMatch", "schema:sameAs"]),
+    default="owl:sameAs",
+    show_default=True,
+    help="Property of links in RDF and SSSOM.",
 )
 @click.option(
     "--prefix",
     "prefixes",
     multiple=True,
     metavar="NAME=IRI",
-    help="Namespace prefix for Turtle and SSSOM. May be repeated.",
+    help="Namespace prefix for Turtle and SSSOM, besides those of the input files. May be "
+    "repeated.",
 )
-@click.option("--annotate", is_flag=True, help="Add the confidence to N-Triples or Turtle.")
+@click.option(
+    "--annotate", is_flag=True, help="Add the confidence to N-Triples or Turtle, as RDF 1.2."
+)
+@click.option(
+    "--reify",
+    is_flag=True,
+    help="Add the confidence as rdf:Statement resources, which RDF 1.1 tools can read.",
+)
 @click.option("--left-source", metavar="IRI", help="Name of the left graph.")
 @click.option("--right-source", metavar="IRI", help="Name of the right graph.")
 @click.option("--mapping-set-id", metavar="IRI", help="SSSOM: identifier of the mapping set.")
 @click.option("--license", metavar="IRI", help="SSSOM: license of the mapping set.")
+@label_options
+@blank_node_options
 @output_option
 @selection_options
 def export(
@@ -106,31 +165,45 @@ def export(
     format_name: str,
     prefixes: tuple[str, ...],
     output: Path | None,
-    annotate: bool,
-    left_source: str | None,
-    right_source: str | None,
-    mapping_set_id: str | None,
-    license: str | None,
-    **selection: Any,
+    at: int | None,
+    min_score: float | None,
+    min_confidence: float | None,
+    target_precision: float | None,
+    found_only: bool,
+    **style: Any,
 ) -> None:
     """Write the links in force for other tools.
 
     Links are selected as by `everalign links`. SSSOM also contains rejected pairs, and one row
-    per justification of a link. Every format can be read back as seeds or gold links.
+    per justification of a link. Every format can be read back as seeds or gold links. Links that
+    a format cannot hold are left out, and counted on standard error.
     """
     from everalign.io import ExportStyle, Prefixes
 
-    style = ExportStyle(
-        Prefixes.parse(prefixes),
-        annotate,
-        left_source=left_source,
-        right_source=right_source,
-        mapping_set_id=mapping_set_id,
-        license=license,
-    )
+    # The other options are the fields of the style.
     aligner = open_aligner(state)
+    style["languages"] = choose_languages(state, style["languages"])
+    wanted = ExportStyle(Prefixes.parse(prefixes), **style)
     with open_output(output) as stream:
-        aligner.export(stream, format_name, style, **selection)
+        result = aligner.export(
+            stream,
+            format_name,
+            wanted,
+            min_score=min_score,
+            min_confidence=min_confidence,
+            target_precision=target_precision,
+            at=at,
+            found_only=found_only,
+        )
+    print_skipped(result)
+
+
+def _iterate_shown(links: Iterable[Link], formatter: EntityFormatter) -> Iterator[list[object]]:
+    links = iter(links)
+    while page := list(islice(links, PAGE_ROWS)):
+        names = formatter.name_pairs([(link.left, link.right) for link in page])
+        for link, pair in zip(page, names, strict=True):
+            yield [link.score, *pair, link.origin]
 
 
 @click.command("check-sssom", epilog=format_examples("everalign check-sssom links.sssom.tsv"))
@@ -163,30 +236,33 @@ def check_sssom(file: Path) -> int:
 @click.option(
     "--since",
     type=int,
+    shell_complete=complete_version,
     default=0,
     metavar="VERSION",
     show_default=True,
     help="First version to list.",
 )
+@languages_option
 @json_option
-def history(state: Path, entity: str | None, since: int, as_json: bool) -> None:
+def history(
+    state: Path, entity: str | None, since: int, languages: tuple[str, ...], as_json: bool
+) -> None:
     """List what happened to links, oldest first.
 
     Prints each event (added, revised, retracted, rescored, confirmed, rejected, withdrawn) with
     its version, score and reason; for decisions of people also author, time and comment. Decisions
     that no version has taken up yet come last, without a version. With ENTITY, only events of its
-    links are listed.
+    links are listed; it is an IRI, a CURIE, a label, or the end of an IRI.
     """
-    events = open_aligner(state).iterate_history(entity, since=since)
+    aligner = open_aligner(state)
+    name = None if entity is None else aligner.find_entity(entity)
+    events = aligner.iterate_history(name, since=since)
     if as_json:
         print_json_list(events)
         return
     print_pages(
         ["version", "event", "left", "right", "score", "reason"],
-        (
-            [event.version, event.kind, event.left, event.right, event.score, _explain(event)]
-            for event in events
-        ),
+        _iterate_events(events, EntityFormatter(aligner, choose_languages(state, languages))),
     )
 
 
@@ -194,16 +270,18 @@ def history(state: Path, entity: str | None, since: int, as_json: bool) -> None:
     epilog=format_examples("everalign diff my.state 1 3", "everalign diff my.state 3 1 --json")
 )
 @state_argument
-@click.argument("before", type=int, metavar="V1")
-@click.argument("after", type=int, metavar="V2")
+@click.argument("before", type=int, metavar="V1", shell_complete=complete_version)
+@click.argument("after", type=int, metavar="V2", shell_complete=complete_version)
+@languages_option
 @json_option
-def diff(state: Path, before: int, after: int, as_json: bool) -> None:
+def diff(state: Path, before: int, after: int, languages: tuple[str, ...], as_json: bool) -> None:
     """Show how the links differ between versions V1 and V2.
 
     Prints the net differences: a link that was added and retracted in between is not listed. The
     reason is that of the last event of a pair.
     """
-    differences = open_aligner(state).diff(before, after)
+    aligner = open_aligner(state)
+    differences = aligner.diff(before, after)
     if as_json:
         print_json(differences)
         return
@@ -211,13 +289,26 @@ def diff(state: Path, before: int, after: int, as_json: bool) -> None:
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     click.echo(f"Version {before} to {after}: {summary or 'no differences'}.")
     if differences:
+        pairs = [(row.left, row.right) for row in differences]
+        formatter = EntityFormatter(aligner, choose_languages(state, languages))
+        names = formatter.name_pairs(pairs)
         print_table(
             ["event", "left", "right", "before", "after", "version", "reason"],
             [
-                [row.kind, row.left, row.right, row.before, row.after, row.version, row.reason]
-                for row in differences
+                [row.kind, *pair, row.before, row.after, row.version, row.reason]
+                for row, pair in zip(differences, names, strict=True)
             ],
         )
+
+
+def _iterate_events(
+    events: Iterable[LinkEvent], formatter: EntityFormatter
+) -> Iterator[list[object]]:
+    events = iter(events)
+    while page := list(islice(events, PAGE_ROWS)):
+        names = formatter.name_pairs([(event.left, event.right) for event in page])
+        for event, pair in zip(page, names, strict=True):
+            yield [event.version, event.kind, *pair, event.score, _explain(event)]
 
 
 @click.command(
@@ -231,12 +322,18 @@ def diff(state: Path, before: int, after: int, as_json: bool) -> None:
 @click.option(
     "--since",
     type=int,
+    shell_complete=complete_version,
     metavar="VERSION",
     show_default="no links",
     help="Version that the other system has.",
 )
 @click.option(
-    "--until", type=int, metavar="VERSION", show_default="last", help="Version to reach."
+    "--until",
+    type=int,
+    metavar="VERSION",
+    show_default="last",
+    help="Version to reach.",
+    shell_complete=complete_version,
 )
 @click.option(
     "--format",

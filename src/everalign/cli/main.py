@@ -10,13 +10,16 @@ from typing import Any, NoReturn
 
 import click
 
-from everalign.cli.alignment import evaluate, init, status, update
+from everalign.cli.alignment import init, status, update
 from everalign.cli.benchmarks import bench, datasets, demo, methods, plot, sample
+from everalign.cli.completion import add_completion_option
 from everalign.cli.decisions import confirm, no_counterpart, reject, revert, unsure, withdraw
+from everalign.cli.evaluation import evaluate
 from everalign.cli.explanations import classes, explain, relations
 from everalign.cli.links import changes, check_sssom, diff, export, history, links
 from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
 from everalign.cli.maintenance import backup, compact, restore, verify
+from everalign.cli.output import clean_text
 from everalign.cli.paper import paper
 from everalign.errors import EverAlignError
 
@@ -26,12 +29,13 @@ UNEXPECTED_ERROR = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
-    "Align": (init, update),
-    "Review": (confirm, reject, no_counterpart, unsure, withdraw, revert),
-    "Inspect": (status, links, explain, relations, classes, history, diff, evaluate),
+    "Start": (init, demo, methods),
+    "Keep up to date": (update, revert),
+    "Look": (status, links, explain, relations, classes, history, diff, evaluate, plot),
+    "Decide": (confirm, reject, no_counterpart, unsure, withdraw),
+    "Hand on": (export, changes, check_sssom),
     "Maintain": (verify, backup, restore, compact),
-    "Export": (export, changes, check_sssom),
-    "Benchmark": (demo, methods, bench, plot, paper, sample, datasets),
+    "Benchmark": (bench, paper, sample, datasets),
 }
 
 EPILOG = """\b
@@ -106,6 +110,7 @@ for section_commands in SECTIONS.values():
     for section_command in section_commands:
         everalign.add_command(section_command)
 add_verbose_option(everalign)
+add_completion_option(everalign)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -150,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _exit_with_error(message: str) -> None:
-    click.echo("everalign: " + " ".join(message.split()), err=True)
+    click.echo("everalign: " + clean_text(" ".join(message.split())), err=True)
     sys.exit(USER_ERROR)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -19,8 +21,20 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-    from everalign.types import DecisionResult, UpdateResult, VersionReport
+    from everalign.aligner import Aligner
+    from everalign.state import Side
+    from everalign.types import (
+        DecisionResult,
+        EntityName,
+        ExportResult,
+        UpdateResult,
+        VersionReport,
+    )
 
+# Control and format characters, surrogates, and the separators of lines and paragraphs.
+_CONTROL_CATEGORIES = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
+# Persian, Indian scripts and emoji need these.
+_JOINERS = "\u200c\u200d"
 # Seconds of work before a bar appears: quick commands should not flicker.
 BAR_DELAY = 2.0
 # Rows of a long table that are aligned together.
@@ -130,7 +144,7 @@ def print_decisions(result: DecisionResult, *, as_json: bool) -> None:
         return
     for decision in result.decisions[:DECISIONS_SHOWN]:
         names = " – ".join(filter(None, (decision.left, decision.right)))
-        click.echo(f"Decision {decision.number}: {decision.kind}: {names}.")
+        click.echo(f"Decision {decision.number}: {decision.kind}: {clean_text(names)}.")
     if len(result.decisions) > DECISIONS_SHOWN:
         click.echo(f"{len(result.decisions)} decisions in all.")
     for report in result.reports:
@@ -172,6 +186,32 @@ def print_report(report: VersionReport) -> None:
     print_notes(report)
 
 
+def print_summary(aligner: Aligner, state: Path) -> None:
+    """Print how much of an alignment is linked and how surely, and what to do next.
+
+    Args:
+        aligner: The alignment.
+        state: Its directory, as it was given.
+    """
+    summary = aligner.summary()
+    for side, part in (("left", summary.left), ("right", summary.right)):
+        share = part.linked / part.entities if part.entities else 0.0
+        click.echo(f"{side}: {part.linked} of {part.entities} entities linked ({share:.0%})")
+        for row in part.classes:
+            name = clean_text(row.name)
+            click.echo(f"  {row.linked} of {row.entities} with class {name}")
+    if summary.confidence:
+        tenths = (f"{low / 10:.1f}: {n}" for low, n in enumerate(summary.confidence) if n)
+        click.echo(f"confidence of found links, from: {', '.join(tenths) or 'no links'}")
+    if summary.doubtful is not None:
+        click.echo(f"doubtful (confidence below 0.8): {summary.doubtful:.0%} of found links")
+    if summary.proposals:
+        click.echo(f"{format_count(summary.proposals, 'proposal')}, not in force")
+    place = shlex.quote(str(state))
+    click.echo(f"Next: everalign links {place}; everalign explain {place} ENTITY;")
+    click.echo(f"      everalign confirm {place} LEFT RIGHT; everalign export {place} --format nt")
+
+
 def print_notes(report: VersionReport) -> None:
     """Print the remarks of the method.
 
@@ -179,7 +219,87 @@ def print_notes(report: VersionReport) -> None:
         report: The report of a version.
     """
     for note in report.notes:
-        click.echo(f"note: {note}")
+        click.echo(f"note: {clean_text(note)}")
+
+
+def clean_text(text: str) -> str:
+    """Make characters visible that would control a terminal or break a line.
+
+    Args:
+        text: A name from a file, or any text.
+
+    Returns:
+        The text with escapes for them.
+
+    Example:
+        >>> print(clean_text("a" + chr(27) + "[2J" + chr(10) + "b"))
+        a\\x1b[2J\\nb
+    """
+    return "".join(
+        character.encode("unicode_escape").decode()
+        if unicodedata.category(character) in _CONTROL_CATEGORIES and character not in _JOINERS
+        else character
+        for character in text
+    )
+
+
+class EntityFormatter:
+    """Shows entities by label and CURIE on a terminal, and by name elsewhere.
+
+    Args:
+        aligner: The alignment.
+        languages: Preferred languages of labels.
+    """
+
+    def __init__(self, aligner: Aligner, languages: Sequence[str]) -> None:
+        self._aligner = aligner
+        self._languages = languages
+        self.is_terminal = sys.stdout.isatty()
+
+    def name_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Show pairs of a left and a right entity.
+
+        Args:
+            pairs: Names; an empty one stands for no entity.
+
+        Returns:
+            What to print.
+        """
+        left, right = zip(*pairs, strict=True) if pairs else ((), ())
+        shown = self.name_side("left", left), self.name_side("right", right)
+        return [(shown[0][pair[0]], shown[1][pair[1]]) for pair in pairs]
+
+    def name_side(self, side: Side, names: Iterable[str]) -> dict[str, str]:
+        """Show entities of a graph.
+
+        Args:
+            side: The graph.
+            names: Their names.
+
+        Returns:
+            What to print for each name.
+        """
+        names = list(names)
+        if not self.is_terminal:
+            return {name: name for name in names}
+        known = self._aligner.name_entities(side, names, languages=self._languages)
+        return {name: _format_entity(name, known.get(name)) for name in names}
+
+
+def _format_entity(name: str, known: EntityName | None) -> str:
+    if known is None or known.label in (name, ""):
+        return name if known is None else known.curie or name
+    return f"{known.label} ({known.curie or name})"
+
+
+def print_skipped(result: ExportResult) -> None:
+    """Say on standard error which links were left out, and why.
+
+    Args:
+        result: What was written.
+    """
+    for reason, count in result.skipped.items():
+        click.echo(f"{format_count(count, 'link')} left out: {reason}", err=True)
 
 
 def format_count(count: int, noun: str) -> str:
@@ -206,7 +326,7 @@ def format_value(value: object) -> str:
         value: Anything.
 
     Returns:
-        A dash for None; three decimals for a float.
+        A dash for None; three decimals for a float; text without control characters.
 
     Example:
         >>> format_value(0.12345), format_value(None)
@@ -214,7 +334,7 @@ def format_value(value: object) -> str:
     """
     if value is None:
         return "–"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{value:.3f}" if isinstance(value, float) else clean_text(str(value))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ Whatever is wrong with a source is reported here, before anything is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -50,6 +50,7 @@ class EncodedStatements(NamedTuple):
         removed_triples: Removed rows (head, relation, tail).
         removed_literals: Removed rows (entity, attribute, literal).
         unknown_count: Number of removals that name something never seen.
+        prefixes: The namespace of each prefix that a file declares.
     """
 
     triples: IntArray
@@ -57,6 +58,7 @@ class EncodedStatements(NamedTuple):
     removed_triples: IntArray
     removed_literals: IntArray
     unknown_count: int = 0
+    prefixes: Mapping[str, str] = {}
 
 
 def encode_statements(
@@ -91,7 +93,8 @@ def encode_statements(
     literals = _RowCollector((entities, vocabulary.attributes, vocabulary.literals))
     # A plain file never marks a block as removed, so the caller's word counts; a patch marks its
     # own.
-    for block in _read_blocks(source, progress, removing):
+    reader = None if source is None else _open_reader(source, progress)
+    for block in _read_blocks(source if reader is None else reader, progress, removing):
         triples.add_block(block.triples, removed=removing or block.removed)
         literals.add_block(block.literals, removed=removing or block.removed)
     added_triples, removed_triples = triples.split_rows()
@@ -102,6 +105,7 @@ def encode_statements(
         removed_triples,
         removed_literals,
         triples.unknown_count + literals.unknown_count,
+        {} if reader is None else reader.prefixes,
     )
 
 

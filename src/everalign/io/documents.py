@@ -74,6 +74,7 @@ class LimitedStream:
         self._open_brackets = 0
         self._quoted_triples = 0
         self._chunk_end = b""
+        self.prefixes: dict[str, str] = {}
 
     @property
     def line(self) -> int | None:
@@ -221,6 +222,13 @@ class LimitedXmlStream(LimitedStream):
 
     def _start_element(self, _name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
+        # At the top only: deeper declarations are rare, and hold for a part of the document.
+        if self._depth == 1:
+            self.prefixes = {
+                name.removeprefix("xmlns").removeprefix(":"): namespace
+                for name, namespace in attributes.items()
+                if name == "xmlns" or name.startswith("xmlns:")
+            }
         if len(attributes) > MAX_ATTRIBUTES:
             self._raise_error(f"an element has more than {MAX_ATTRIBUTES} attributes")
         if self._depth > MAX_ELEMENT_NESTING:
@@ -357,6 +365,8 @@ class _DocumentParser:
             try:
                 quad = next(quads)
             except StopIteration:
+                # The parser forgets the namespaces of RDF/XML when their element ends.
+                self._context.add_prefixes({**self._stream.prefixes, **quads.prefixes})
                 return
             except SyntaxError as error:
                 self._report_syntax_error(error)

@@ -6,8 +6,9 @@ is what the reader of a format is given: the file, the filter, and where to repo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from everalign.io.terms import Statements, Triple, shorten_text
 
 # A file with millions of errors must not fill the memory; this many show what is wrong.
 MAX_LISTED_ERRORS = 100
+# Prefixes are for people; no real graph has so many.
+MAX_PREFIXES = 1000
 # Predicates, graphs and datatypes are few; a file in which they are not must not fill the memory.
 _MAX_CACHED_NAMES = 100_000
 
@@ -204,6 +207,9 @@ class ReadCounts:
 
     skipped_count: int = 0
 
+    prefixes: dict[str, str] = field(default_factory=dict)
+    """The namespace of each prefix that the files declare; the first declaration counts."""
+
     def is_empty(self) -> bool:
         """Tell whether nothing was found at all.
 
@@ -249,6 +255,16 @@ class ReadContext:
         if len(self.counts.skipped) < MAX_LISTED_ERRORS:
             path = str(self.path if error.path is None else error.path)
             self.counts.skipped.append(SkippedLine(path, error.line, error.problem))
+
+    def add_prefixes(self, prefixes: Mapping[str, str]) -> None:
+        """Note the prefixes that a file declares.
+
+        Args:
+            prefixes: The namespace of each prefix.
+        """
+        room = MAX_PREFIXES - len(self.counts.prefixes)
+        for name, namespace in islice(prefixes.items(), max(0, room)):
+            self.counts.prefixes.setdefault(name, namespace)
 
     def keeps_graph(self, graph: str) -> bool:
         """Tell whether a statement of a graph is kept, and count it if not.

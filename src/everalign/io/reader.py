@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -112,6 +112,11 @@ class TripleReader:
     def skipped(self) -> list[SkippedLine]:
         """The first hundred lines that could not be read."""
         return self._counts.skipped
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """The namespace of each prefix that the files declare."""
+        return self._counts.prefixes
 
     @property
     def skipped_count(self) -> int:

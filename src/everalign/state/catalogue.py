@@ -19,7 +19,7 @@ from everalign.state.decision_table import (
     DecisionTable,
     write_decision_changes,
 )
-from everalign.state.deltas import Delta, Json, MethodState, NameList, Version
+from everalign.state.deltas import Delta, Json, MethodState, NameList, Side, Version
 from everalign.state.digests import (
     compute_names_digest,
     compute_settings_digest,
@@ -70,6 +70,7 @@ class DeltaRow(NamedTuple):
     runs_method: bool
     inbox_upto: int
     names_digest: str
+    prefixes: dict[Side, dict[str, str]]
 
 
 class Catalogue:
@@ -380,11 +381,13 @@ class Catalogue:
             int(delta.runs_method),
             delta.inbox_upto,
             compute_names_digest(delta.new_names),
+            json.dumps({side: dict(names) for side, names in delta.prefixes.items()}),
         )
         connection.execute(
             """
             INSERT INTO delta (number, digest, source, counts, files, rescore_all, runs_method,
-                inbox_upto, names_digest, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                inbox_upto, names_digest, prefixes, checksum)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             add_checksum(values),
         )
@@ -502,9 +505,10 @@ class Catalogue:
     def _read_deltas(self, condition: str, *values: int) -> list[DeltaRow]:
         sql = f"""
             SELECT number, digest, source, counts, files, rescore_all, runs_method, inbox_upto,
-                names_digest, checksum FROM delta
+                names_digest, prefixes, checksum FROM delta
             WHERE {condition} ORDER BY number
         """
+        rows = check_rows(self._database.fetch_rows(sql, *values), "delta")
         return [
             DeltaRow(
                 number,
@@ -514,11 +518,22 @@ class Catalogue:
                 json.loads(files),
                 bool(rescore_all),
                 bool(runs_method),
-                *rest,
+                inbox_upto,
+                names_digest,
+                json.loads(prefixes),
             )
-            for number, digest, source, counts, files, rescore_all, runs_method, *rest in (
-                check_rows(self._database.fetch_rows(sql, *values), "delta")
-            )
+            for (
+                number,
+                digest,
+                source,
+                counts,
+                files,
+                rescore_all,
+                runs_method,
+                inbox_upto,
+                names_digest,
+                prefixes,
+            ) in rows
         ]
 
 

@@ -75,6 +75,7 @@ CREATE TABLE delta (
     runs_method INTEGER NOT NULL,                       -- 0: decisions of people only
     inbox_upto INTEGER NOT NULL,      -- decisions of the inbox that its version takes up
     names_digest TEXT NOT NULL,       -- SHA-256 of its new names
+    prefixes TEXT NOT NULL,           -- JSON: side -> prefix -> namespace
     checksum INTEGER NOT NULL         -- of all but `version`
 );
 CREATE UNIQUE INDEX at_most_one_pending ON delta (version IS NULL) WHERE version IS NULL;

@@ -41,6 +41,7 @@ class Delta:
         rescore_all: Whether the method scores all entities again, not only the affected ones.
         runs_method: Whether the method runs. It does not where only people have decided.
         inbox_upto: The number of the last decision in the inbox that its version takes up.
+        prefixes: The namespace of each prefix that the files of a side declare.
     """
 
     digest: str
@@ -51,6 +52,7 @@ class Delta:
     rescore_all: bool = False
     runs_method: bool = True
     inbox_upto: int = 0
+    prefixes: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def has_effect(self) -> bool:

@@ -27,7 +27,7 @@ _INTERVALS = {
 }
 _DELTA = """
     SELECT number, digest, source, counts, files, rescore_all, runs_method, inbox_upto,
-        names_digest FROM delta WHERE version = ?
+        names_digest, prefixes FROM delta WHERE version = ?
 """
 
 

@@ -236,6 +236,15 @@ class LedgerReader:
         number = self._resolve_version(version)
         return {row.pair: row.kind for row in self._catalogue.decisions.read_all(number)}
 
+    def read_decision_starts(self) -> dict[Pair, int]:
+        """Read since when each decision of the last version is in force.
+
+        Returns:
+            The first version of each decision, oldest first.
+        """
+        rows = self._catalogue.decisions.read_all(self._catalogue.last_version)
+        return {row.pair: row.since for row in rows}
+
     def read_decisions_of(
         self, lefts: Collection[int], rights: Collection[int], version: int | None = None
     ) -> dict[Pair, DecisionKind]:

@@ -465,6 +465,7 @@ class StateStore(LedgerReader):
             row.rescore_all,
             row.runs_method,
             row.inbox_upto,
+            row.prefixes,
         )
 
     def _remove_leftovers(self) -> None:

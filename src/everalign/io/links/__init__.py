@@ -3,6 +3,7 @@
 ======================  ===============================================================
 `formats`               the table of formats; `read_links`, `iterate_links`, `write_links`
 `records`               what is read and written of a link; prefixes and export options
+`prefixes`              prefixes of files, and well-known ones
 `tables`                tab-separated text, JSON lines, Parquet
 `same_as`               ``owl:sameAs`` in RDF formats; relation alignments as N-Triples
 `alignment_api`         RDF/XML of the Alignment API
@@ -29,15 +30,27 @@ from everalign.io.links.formats import (
     read_links,
     write_links,
 )
-from everalign.io.links.records import ExportStyle, LinkLine, LinkRow, Prefixes
+from everalign.io.links.prefixes import WELL_KNOWN_PREFIXES, combine_prefixes
+from everalign.io.links.records import (
+    BLANK_NODE_PREFIX,
+    LINK_PREDICATES,
+    ExportStyle,
+    LinkLine,
+    LinkRow,
+    Prefixes,
+    find_rdf_problem,
+)
 from everalign.io.links.same_as import RelationInclusion, write_classes, write_relations
 from everalign.io.links.sssom import NO_LICENSE, JustifiedMapping, MappingSet, write_sssom
 from everalign.io.links.sssom_check import Problem, check_sssom
 
 __all__ = [
+    "BLANK_NODE_PREFIX",
     "FEED_FORMATS",
     "LINK_FORMATS",
+    "LINK_PREDICATES",
     "NO_LICENSE",
+    "WELL_KNOWN_PREFIXES",
     "ExportStyle",
     "JustifiedMapping",
     "LinkChange",
@@ -50,6 +63,8 @@ __all__ = [
     "RelationInclusion",
     "VersionRange",
     "check_sssom",
+    "combine_prefixes",
+    "find_rdf_problem",
     "iterate_links",
     "read_links",
     "write_change_feed",

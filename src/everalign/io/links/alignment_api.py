@@ -21,6 +21,7 @@ from everalign.io.links.records import (
     LinkLine,
     LinkRow,
     check_iri,
+    find_rdf_problem,
     format_decimal,
 )
 from everalign.io.streams import read_text_blocks
@@ -86,6 +87,20 @@ def read_alignment(path: Path) -> Iterator[LinkLine]:
     for block in read_text_blocks(path):
         yield from parser.parse(block.text)
     yield from parser.finish()
+
+
+def find_xml_problem(row: LinkRow) -> str | None:
+    """Find out why a link cannot be a cell of an alignment.
+
+    Args:
+        row: The link.
+
+    Returns:
+        The problem; None if there is none.
+    """
+    if _FORBIDDEN_IN_XML.search(row.left + row.right):
+        return "a name has a character that XML does not allow"
+    return find_rdf_problem(row)
 
 
 def _check_xml_iri(name: str) -> str:

@@ -14,8 +14,13 @@ from typing import IO, TypeAlias
 from everalign.errors import ConfigError, InputError
 from everalign.io.formats import TABLE, open_file
 from everalign.io.links import same_as, tables
-from everalign.io.links.alignment_api import ALIGNMENT_NAMESPACE, read_alignment, write_alignment
-from everalign.io.links.records import ExportStyle, LinkLine, LinkRow
+from everalign.io.links.alignment_api import (
+    ALIGNMENT_NAMESPACE,
+    find_xml_problem,
+    read_alignment,
+    write_alignment,
+)
+from everalign.io.links.records import ExportStyle, LinkLine, LinkRow, find_rdf_problem
 from everalign.io.links.sssom_check import read_sssom
 from everalign.io.streams import COMPRESSION_SUFFIXES, read_text_blocks, split_blocks
 
@@ -37,6 +42,9 @@ class LinkFormat:
 
     has_annotations: bool = False
     """Whether links can be annotated with their confidence."""
+
+    find_problem: Callable[[LinkRow], str | None] = lambda _: None
+    """Tells why a link cannot be written; by default, every link can."""
 
 
 def iterate_links(path: str | Path) -> Iterator[LinkLine]:
@@ -63,13 +71,25 @@ def iterate_links(path: str | Path) -> Iterator[LinkLine]:
 LINK_FORMATS = {
     link_format.name: link_format
     for link_format in (
-        LinkFormat("tsv", iterate_links, tables.write_tsv),
-        LinkFormat("nt", same_as.read_nt, same_as.write_nt, (".nt",), has_annotations=True),
+        LinkFormat("tsv", iterate_links, tables.write_tsv, find_problem=tables.find_tsv_problem),
         LinkFormat(
-            "ttl", same_as.read_turtle, same_as.write_turtle, (".ttl",), has_annotations=True
+            "nt",
+            same_as.read_nt,
+            same_as.write_nt,
+            (".nt",),
+            has_annotations=True,
+            find_problem=find_rdf_problem,
+        ),
+        LinkFormat(
+            "ttl",
+            same_as.read_turtle,
+            same_as.write_turtle,
+            (".ttl",),
+            has_annotations=True,
+            find_problem=find_rdf_problem,
         ),
         LinkFormat("jsonl", tables.read_jsonl, tables.write_jsonl, (".jsonl", ".ndjson")),
-        LinkFormat("alignment", read_alignment, write_alignment),
+        LinkFormat("alignment", read_alignment, write_alignment, find_problem=find_xml_problem),
         LinkFormat("parquet", tables.read_parquet, tables.write_parquet, (".parquet",)),
     )
 }
@@ -140,7 +160,7 @@ def write_links(
     if format not in LINK_FORMATS:
         known = ", ".join(LINK_FORMATS)
         raise ConfigError(f"links cannot be written as {format!r}; the formats are {known}")
-    if style.annotate and not LINK_FORMATS[format].has_annotations:
+    if (style.annotate or style.reify) and not LINK_FORMATS[format].has_annotations:
         annotated = [known.name for known in LINK_FORMATS.values() if known.has_annotations]
         raise ConfigError(f"{format} has no annotations: they are for {' and '.join(annotated)}")
     rows = [LinkRow(*link) for link in links]

@@ -9,6 +9,9 @@ from decimal import Decimal
 from functools import cached_property
 from math import isfinite
 from typing import NamedTuple, Self
+from urllib.parse import quote
+
+from pyoxigraph import NamedNode
 
 from everalign.errors import ConfigError, InputError
 from everalign.io.terms import is_absolute_iri, shorten_text
@@ -17,6 +20,17 @@ SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SSSOM = "https://w3id.org/sssom/"
+# The properties that links may be written with, by their CURIEs.
+LINK_PREDICATES: Mapping[str, str] = {
+    "owl:sameAs": SAME_AS,
+    "skos:exactMatch": "http://www.w3.org/2004/02/skos/core#exactMatch",
+    "schema:sameAs": "http://schema.org/sameAs",
+}
+# What links may be read from: schema.org is written both ways.
+LINK_PREDICATE_IRIS = frozenset([*LINK_PREDICATES.values(), "https://schema.org/sameAs"])
+BLANK_NODE_PREFIX = "_:"
+# Nobody can own this host: the IRIs of blank nodes lead nowhere.
+SKOLEM_BASE = "http://everalign.invalid/"
 
 # The prefixes that every SSSOM file may use without declaring them.
 SSSOM_PREFIXES: Mapping[str, str] = {
@@ -67,6 +81,9 @@ class LinkRow(NamedTuple):
 
     origin: str = "found"
     """``given``, ``found`` or ``proposed``."""
+
+    left_label: str = ""
+    right_label: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,6 +144,34 @@ class Prefixes:
         """
         return self._shorten(iri, _CURIE_LOCAL_NAME)
 
+    def override(self, others: Prefixes) -> Prefixes:
+        """Combine with prefixes that take precedence.
+
+        Args:
+            others: Other prefixes.
+
+        Returns:
+            The others, and those of these that they do not replace.
+        """
+        taken = set(others.names.values())
+        kept = {name: iri for name, iri in self.names.items() if iri not in taken}
+        return Prefixes({**kept, **others.names})
+
+    def expand_curie(self, curie: str) -> str | None:
+        """Expand a CURIE to an IRI.
+
+        Args:
+            curie: Any text.
+
+        Returns:
+            The IRI; None if the text does not begin with a prefix and a colon.
+
+        >>> Prefixes({"dbr": "http://dbpedia.org/resource/"}).expand_curie("dbr:Oslo")
+        'http://dbpedia.org/resource/Oslo'
+        """
+        name, colon, local_name = curie.partition(":")
+        return self.names[name] + local_name if colon and name in self.names else None
+
     def format_turtle(self, iri: str) -> str:
         """Format an IRI for Turtle.
 
@@ -163,6 +208,27 @@ class ExportStyle:
     annotate: bool = False
     """Whether to annotate each RDF statement with its confidence."""
 
+    reify: bool = False
+    """Whether annotations are ``rdf:Statement`` resources, which RDF 1.1 tools can read."""
+
+    predicate: str = "owl:sameAs"
+    """What links are written with: a key of `LINK_PREDICATES`."""
+
+    labels: bool = False
+    """Whether tables, JSON lines and Parquet have the labels of both entities as well."""
+
+    languages: tuple[str, ...] = ()
+    """The languages of labels, the best first."""
+
+    spreadsheet_safe: bool = False
+    """Whether cells of tables that a spreadsheet would take for a formula begin with ``'``."""
+
+    blank_nodes: bool = False
+    """Whether links of blank nodes are written, with IRIs below `skolem_base`."""
+
+    skolem_base: str = SKOLEM_BASE
+    """The IRI before ``.well-known/genid/`` of blank nodes."""
+
     calibrated: bool = True
     """Whether the scores of found links are probabilities."""
 
@@ -179,11 +245,39 @@ class ExportStyle:
     """The IRI of the licence of the SSSOM mapping set."""
 
     def __post_init__(self) -> None:
+        if self.predicate not in LINK_PREDICATES:
+            known = ", ".join(LINK_PREDICATES)
+            raise ConfigError(f"links cannot be written with {self.predicate!r}, only {known}")
+        if not is_valid_iri(self.skolem_base):
+            raise ConfigError(f"the base must be an IRI, not {shorten_text(self.skolem_base)}")
         for source in (self.left_source, self.right_source):
             if source is not None and not is_absolute_iri(source):
                 raise ConfigError(
                     f"the source of a graph must be an IRI, not {shorten_text(source)}"
                 )
+
+    def name_blank_nodes(self, row: LinkRow) -> LinkRow:
+        """Give blank nodes IRIs, if they are to be written.
+
+        Args:
+            row: A link.
+
+        Returns:
+            The link; its blank nodes have ``.well-known/genid`` IRIs.
+
+        >>> style = ExportStyle(blank_nodes=True, skolem_base="http://my.org/")
+        >>> style.name_blank_nodes(LinkRow("_:b0", "urn:x", 1.0)).left
+        'http://my.org/.well-known/genid/left/b0'
+        """
+        if not self.blank_nodes:
+            return row
+        left, right = (
+            f"{self.skolem_base.rstrip('/')}/.well-known/genid/{side}/{quote(name[2:])}"
+            if name.startswith(BLANK_NODE_PREFIX)
+            else name
+            for side, name in (("left", row.left), ("right", row.right))
+        )
+        return row._replace(left=left, right=right)
 
     def is_confidence(self, row: LinkRow) -> bool:
         """Tell whether the score of a link is a probability.
@@ -195,6 +289,41 @@ class ExportStyle:
             Whether the method is calibrated, or a person gave the link.
         """
         return self.calibrated or row.origin == "given"
+
+
+def is_valid_iri(name: str) -> bool:
+    """Tell whether a name is an absolute IRI also for strict readers.
+
+    Args:
+        name: The name of an entity.
+
+    Returns:
+        Whether it follows RFC 3987.
+
+    >>> is_valid_iri("http://example.org/Zoë"), is_valid_iri("http://example.org/100%")
+    (True, False)
+    """
+    if not is_absolute_iri(name):
+        return False
+    try:
+        NamedNode(name)
+    except ValueError:
+        return False
+    return True
+
+
+def find_rdf_problem(row: LinkRow) -> str | None:
+    """Find out why a link cannot be a statement of RDF.
+
+    Args:
+        row: The link.
+
+    Returns:
+        The problem; None if there is none.
+    """
+    if not (is_valid_iri(row.left) and is_valid_iri(row.right)):
+        return "a name is not a valid absolute IRI"
+    return None if isfinite(row.score) else "the score is not a finite number"
 
 
 def check_iri(name: str, format: str = "N-Triples") -> str:
@@ -243,21 +372,21 @@ def format_decimal(score: float) -> str:
     return digits if "." in digits else f"{digits}.0"
 
 
-def suggest_prefix(iri: str) -> str:
-    """Suggest a prefix for an IRI that no prefix matches.
+def suggest_namespace(iri: str) -> str:
+    """Suggest a namespace for an IRI that no prefix matches.
 
     Args:
         iri: An absolute IRI.
 
     Returns:
-        A prefix in the form that `Prefixes.parse` takes.
+        The IRI up to its local name.
 
-    >>> suggest_prefix("http://dbpedia.org/resource/Oslo")
-    'ns=http://dbpedia.org/resource/'
+    >>> suggest_namespace("http://dbpedia.org/resource/Oslo")
+    'http://dbpedia.org/resource/'
     """
     # The last character is left out, so that a local name remains.
     end = max(iri.rfind(mark, 0, len(iri) - 1) for mark in "#/:")
-    return f"ns={iri[: end + 1]}"
+    return iri[: end + 1]
 
 
 def _check_prefix(name: str, namespace: str) -> None:

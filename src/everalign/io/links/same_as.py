@@ -18,6 +18,8 @@ from everalign.io.documents import LimitedStream
 from everalign.io.filters import ReadContext
 from everalign.io.formats import OpenedFile
 from everalign.io.links.records import (
+    LINK_PREDICATE_IRIS,
+    LINK_PREDICATES,
     RDF,
     SAME_AS,
     SSSOM,
@@ -25,6 +27,7 @@ from everalign.io.links.records import (
     ExportStyle,
     LinkLine,
     LinkRow,
+    Prefixes,
     check_iri,
     format_decimal,
 )
@@ -38,7 +41,14 @@ from everalign.io.terms import (
 )
 
 _REIFIES = f"{RDF}reifies"
-_TURTLE_PREFIXES = {"owl": "http://www.w3.org/2002/07/owl#", "sssom": SSSOM}
+_STATEMENT = f"{RDF}Statement"
+_TURTLE_PREFIXES = {
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "schema": "http://schema.org/",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "rdf": RDF,
+    "sssom": SSSOM,
+}
 _SUB_PROPERTY_OF = "http://www.w3.org/2000/01/rdf-schema#subPropertyOf"
 _EQUIVALENT_PROPERTY = "http://www.w3.org/2002/07/owl#equivalentProperty"
 _SUB_CLASS_OF = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
@@ -50,12 +60,13 @@ _NumberedQuad: TypeAlias = tuple[Quad, int]
 RelationInclusion: TypeAlias = tuple[str, str, bool, float, float]
 
 
-def format_same_as(left: str, right: str) -> str:
+def format_same_as(left: str, right: str, predicate: str = SAME_AS) -> str:
     """Format a link as a statement of N-Triples.
 
     Args:
         left: The IRI of the left entity.
         right: The IRI of the right entity.
+        predicate: The IRI of the property.
 
     Returns:
         The statement without line end.
@@ -63,11 +74,13 @@ def format_same_as(left: str, right: str) -> str:
     Raises:
         InputError: A name is not an absolute IRI.
     """
-    return f"<{check_iri(left)}> <{SAME_AS}> <{check_iri(right)}> ."
+    return f"<{check_iri(left)}> <{predicate}> <{check_iri(right)}> ."
 
 
 def write_nt(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]:
     """Format links as N-Triples; an annotation is a blank node that reifies the statement.
+
+    It does so by RDF 1.2, or as an ``rdf:Statement`` if the style asks for it.
 
     Args:
         rows: The links.
@@ -80,13 +93,20 @@ def write_nt(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]:
         InputError: A name is not an absolute IRI.
     """
     for number, row in enumerate(rows, 1):
-        statement = format_same_as(row.left, row.right)
+        predicate = LINK_PREDICATES[style.predicate]
+        statement = format_same_as(row.left, row.right, predicate)
         yield f"{statement}\n".encode()
-        if style.annotate:
-            node = f"_:link{number}"
-            value = f'"{format_decimal(row.score)}"^^<{XSD}decimal>'
+        node = f"_:link{number}"
+        if style.reify:
+            yield f"{node} <{RDF}type> <{_STATEMENT}> .\n".encode()
+            parts = ("subject", row.left), ("predicate", predicate), ("object", row.right)
+            for name, iri in parts:
+                yield f"{node} <{RDF}{name}> <{iri}> .\n".encode()
+        elif style.annotate:
             # A triple inside of another has no dot at its end.
             yield f"{node} <{_REIFIES}> <<( {statement[:-2]} )>> .\n".encode()
+        if style.reify or style.annotate:
+            value = f'"{format_decimal(row.score)}"^^<{XSD}decimal>'
             yield f"{node} <{SSSOM}{_score_property(row, style)}> {value} .\n".encode()
 
 
@@ -104,23 +124,42 @@ def write_turtle(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]
         InputError: A name is not an absolute IRI.
     """
     given = style.prefixes.names
-    needed = ("owl", "sssom") if style.annotate else ("owl",)
+    needed = [style.predicate.split(":")[0]]
+    needed += ["sssom"] if style.annotate or style.reify else []
+    needed += ["rdf"] if style.reify else []
     # A name that the user has for another namespace is not redefined.
-    own = {
-        name: _TURTLE_PREFIXES[name]
-        for name in needed
-        if given.get(name, _TURTLE_PREFIXES[name]) == _TURTLE_PREFIXES[name]
-    }
-    for name, iri in sorted({**own, **given}.items()):
-        yield f"@prefix {name}: <{iri}> .\n".encode()
-    same_as = "owl:sameAs" if "owl" in own else f"<{SAME_AS}>"
+    own = {name: _TURTLE_PREFIXES[name] for name in needed}
+    prefixes = Prefixes({**own, **given})
+    yield from _format_prefixes(prefixes, rows, needed)
+    same_as = prefixes.format_turtle(LINK_PREDICATES[style.predicate])
     for row in rows:
-        left = style.prefixes.format_turtle(check_iri(row.left, "Turtle"))
-        right = style.prefixes.format_turtle(check_iri(row.right, "Turtle"))
+        left = prefixes.format_turtle(check_iri(row.left, "Turtle"))
+        right = prefixes.format_turtle(check_iri(row.right, "Turtle"))
+        score_property = prefixes.format_turtle(f"{SSSOM}{_score_property(row, style)}")
         annotation = ""
-        if style.annotate:
-            annotation = _format_annotation(row, style, has_prefix="sssom" in own)
+        if style.annotate and not style.reify:
+            annotation = f" {{| {score_property} {format_decimal(row.score)} |}}"
         yield f"{left} {same_as} {right}{annotation} .\n".encode()
+        if style.reify:
+            parts = {"subject": left, "predicate": same_as, "object": right}
+            terms = [
+                f"{prefixes.format_turtle(RDF + name)} {term}" for name, term in parts.items()
+            ]
+            terms.append(f"{score_property} {format_decimal(row.score)}")
+            yield f"[] a {prefixes.format_turtle(_STATEMENT)}; {'; '.join(terms)} .\n".encode()
+
+
+def _format_prefixes(
+    prefixes: Prefixes, rows: Sequence[LinkRow], needed: Sequence[str]
+) -> Iterator[bytes]:
+    """Declare the prefixes that are used."""
+    used = set(needed)
+    for iri in (iri for row in rows for iri in (row.left, row.right)):
+        name, colon, _ = prefixes.format_turtle(iri).partition(":")
+        used |= {name} if colon else set()
+    for name, iri in sorted(prefixes.names.items()):
+        if name in used:
+            yield f"@prefix {name}: <{iri}> .\n".encode()
 
 
 def read_nt(path: Path) -> Iterator[LinkLine]:
@@ -172,7 +211,7 @@ def iterate_same_as(file: OpenedFile) -> Iterator[LinkLine]:
         raise InputError(f"links cannot be read from {file.format.name}", path=file.path)
     for row, line in file.format.read_numbered(file.stream, ReadContext(file.path)):
         left, relation, right = row
-        if relation != SAME_AS:
+        if relation not in LINK_PREDICATE_IRIS:
             raise _make_relation_error(relation, file.path, line)
         if right.startswith('"'):
             raise _make_literal_error(right, file.path, line)
@@ -259,12 +298,6 @@ def _score_property(row: LinkRow, style: ExportStyle) -> str:
     return "confidence" if style.is_confidence(row) else "similarity_score"
 
 
-def _format_annotation(row: LinkRow, style: ExportStyle, *, has_prefix: bool) -> str:
-    name = _score_property(row, style)
-    predicate = f"sssom:{name}" if has_prefix else f"<{SSSOM}{name}>"
-    return f" {{| {predicate} {format_decimal(row.score)} |}}"
-
-
 def _parse_block(block: TextBlock, path: Path) -> Iterator[_NumberedQuad]:
     """Parse a block at once if each line has a statement, or else line by line."""
     lines = [(number, line) for number, line in block.lines() if line and not line.startswith("#")]
@@ -317,14 +350,20 @@ def _parse_turtle(stream: LimitedStream, path: Path) -> Iterator[_NumberedQuad]:
 def _select_links(quads: list[_NumberedQuad], path: Path) -> Iterator[LinkLine]:
     """Select the links; statements about their reifiers are annotations and ignored."""
     # All statements are needed at once, since an annotation may come before its reifier.
-    reifiers = {str(quad.subject) for quad, _ in quads if quad.predicate.value == _REIFIES}
+    reifiers = {str(quad.subject) for quad, _ in quads if _is_reifier(quad)}
     for quad, line in quads:
         if str(quad.subject) in reifiers:
             continue
-        if quad.predicate.value != SAME_AS:
+        if quad.predicate.value not in LINK_PREDICATE_IRIS:
             raise _make_relation_error(quad.predicate.value, path, line)
         left, right = (_get_name(term, path, line) for term in (quad.subject, quad.object))
         yield LinkLine(left, right, line)
+
+
+def _is_reifier(quad: Quad) -> bool:
+    if quad.predicate.value == f"{RDF}type":
+        return isinstance(quad.object, NamedNode) and quad.object.value == _STATEMENT
+    return quad.predicate.value == _REIFIES
 
 
 def _get_name(term: Term, path: Path, line: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
@@ -11,10 +12,11 @@ from typing import IO, NamedTuple
 
 from everalign.errors import ConfigError, InputError
 from everalign.io.links.records import (
+    LINK_PREDICATES,
     SSSOM_PREFIXES,
     Prefixes,
     check_iri,
-    suggest_prefix,
+    suggest_namespace,
 )
 from everalign.io.terms import is_absolute_iri, shorten_text
 
@@ -35,7 +37,10 @@ def _split_names(text: str) -> tuple[str, ...]:
 
 # The schema, from https://w3id.org/sssom/spec: the slots, their types and their values.
 
-SAME_PREDICATES = ("owl:sameAs", "skos:exactMatch")
+SAME_PREDICATES = tuple(LINK_PREDICATES)
+# Prefixes that a predicate needs and SSSOM does not have.
+_PREDICATE_PREFIXES = {"schema": "http://schema.org/"}
+MAX_LISTED_PREFIXES = 20
 NEGATED = "Not"
 NO_TERM_FOUND = "sssom:NoTermFound"
 
@@ -142,6 +147,8 @@ class JustifiedMapping(NamedTuple):
     tool_version: str = ""
     date: str = ""
     comment: str = ""
+    left_label: str = ""
+    right_label: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,6 +165,7 @@ class MappingSet:
     prefixes: Prefixes = field(default_factory=Prefixes)
     left_source: str | None = None
     right_source: str | None = None
+    predicate: str = SAME_PREDICATES[0]
 
     def __post_init__(self) -> None:
         for name in ("id", "license"):
@@ -181,7 +189,7 @@ def write_sssom(rows: Iterable[JustifiedMapping], stream: IO[bytes], about: Mapp
         about: The metadata.
 
     Raises:
-        InputError: A name is not an absolute IRI, or has no prefix.
+        InputError: A name is not an absolute IRI, or some have no prefix.
 
     >>> from io import BytesIO
     >>> stream = BytesIO()
@@ -191,6 +199,8 @@ def write_sssom(rows: Iterable[JustifiedMapping], stream: IO[bytes], about: Mapp
     >>> print(stream.getvalue().decode().splitlines()[-1].split("\\t"))
     ['a:1', 'owl:sameAs', 'b:1', 'semapv:CompositeMatching', '0.93']
     """
+    rows = list(rows)
+    _check_prefixes(rows, about)
     table = [_make_slots(row, about) for row in rows]
     # The canonical order: by the values of the slots in the order of the schema.
     table.sort(key=lambda row: tuple(row.values()))
@@ -209,9 +219,11 @@ def _make_slots(row: JustifiedMapping, about: MappingSet) -> dict[str, str]:
     """Convert a mapping to slots, in the order of the schema."""
     return {
         "subject_id": _make_curie(row.left, about),
-        "predicate_id": SAME_PREDICATES[0],
+        "subject_label": row.left_label,
+        "predicate_id": about.predicate,
         "predicate_modifier": NEGATED if row.negated else "",
         "object_id": _make_curie(row.right, about),
+        "object_label": row.right_label,
         "mapping_justification": row.justification,
         "subject_source": _make_curie(about.left_source, about) if about.left_source else "",
         "object_source": _make_curie(about.right_source, about) if about.right_source else "",
@@ -224,11 +236,31 @@ def _make_slots(row: JustifiedMapping, about: MappingSet) -> dict[str, str]:
     }
 
 
+def _check_prefixes(rows: Sequence[JustifiedMapping], about: MappingSet) -> None:
+    """Check that there is a prefix for every IRI, and name all that are missing."""
+    sources = [source for source in (about.left_source, about.right_source) if source]
+    iris = {*sources, *(iri for row in rows for iri in (row.left, row.right))}
+    missing = Counter(
+        suggest_namespace(iri)
+        for iri in iris
+        if about.prefixes.format_curie(check_iri(iri, "SSSOM")) is None
+    )
+    if missing:
+        # By name among those of equal number, so that the message is the same in every run.
+        ranked = sorted(missing, key=lambda namespace: (-missing[namespace], namespace))
+        listed = ranked[:MAX_LISTED_PREFIXES]
+        names = [f"--prefix ns{number}={iri}" for number, iri in enumerate(listed, 1)]
+        more = len(missing) - len(names)
+        rest = f" and {more} more" if more else ""
+        raise InputError(
+            f"{missing.total()} IRIs have no prefix, which SSSOM requires: "
+            f"give {' '.join(names)}{rest}"
+        )
+
+
 def _make_curie(iri: str, about: MappingSet) -> str:
-    curie = about.prefixes.format_curie(check_iri(iri, "SSSOM"))
-    if curie is None:
-        hint = f"give one, such as --prefix {suggest_prefix(iri)}"
-        raise InputError(f"no prefix covers {shorten_text(iri, 200)}: {hint}")
+    curie = about.prefixes.format_curie(iri)
+    assert curie is not None, "prefixes are checked before"
     return curie
 
 
@@ -259,9 +291,10 @@ def _format_metadata(
 ) -> Iterator[str]:
     entity_slots = [name for name in ENTITY_SLOTS if table and name in table[0]]
     used = {row[name].partition(":")[0] for row in table for name in entity_slots}
+    declared = {**_PREDICATE_PREFIXES, **about.prefixes.names}
     prefixes = {
         name: iri
-        for name, iri in sorted(about.prefixes.names.items())
+        for name, iri in sorted(declared.items())
         if name in used and name not in SSSOM_PREFIXES
     }
     yield "#curie_map:" if prefixes else "#curie_map: {}"

@@ -21,14 +21,15 @@ from everalign.io.tables import (
 from everalign.io.terms import shorten_text, strip_brackets
 
 _COLUMNS = ("left", "right")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\r")
 
 
-def write_tsv(rows: Sequence[LinkRow], _style: ExportStyle) -> Iterator[bytes]:
-    """Format links as a tab-separated table: left, right, score.
+def write_tsv(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]:
+    """Format links as a tab-separated table: left, right, score, and the labels if asked for.
 
     Args:
         rows: The links.
-        _style: Not used.
+        style: Whether to write labels, and to protect spreadsheets.
 
     Yields:
         The lines of the file.
@@ -37,9 +38,13 @@ def write_tsv(rows: Sequence[LinkRow], _style: ExportStyle) -> Iterator[bytes]:
         InputError: A name cannot be written in a table.
     """
     for row in rows:
-        left, right = _check_cell(row.left), _check_cell(row.right)
         # `repr` of a Python float reads back as the same number; that of numpy has its type in it.
-        yield f"{left}\t{right}\t{float(row.score)!r}\n".encode()
+        cells = [_check_cell(row.left), _check_cell(row.right), repr(float(row.score))]
+        if style.labels:
+            cells += [" ".join(label.split()) for label in (row.left_label, row.right_label)]
+        if style.spreadsheet_safe:
+            cells = [_protect_cell(cell) for cell in cells]
+        yield ("\t".join(cells) + "\n").encode()
 
 
 def parse_tsv_block(block: TextBlock, path: Path) -> Iterator[LinkLine]:
@@ -65,18 +70,18 @@ def parse_tsv_block(block: TextBlock, path: Path) -> Iterator[LinkLine]:
         yield LinkLine(left, right, number)
 
 
-def write_jsonl(rows: Sequence[LinkRow], _style: ExportStyle) -> Iterator[bytes]:
+def write_jsonl(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]:
     """Format links as JSON lines with the keys left, right, score, since and origin.
 
     Args:
         rows: The links.
-        _style: Not used.
+        style: Whether to write labels: the keys left_label and right_label.
 
     Yields:
         The lines of the file.
     """
     for row in rows:
-        yield format_json_line(row._asdict())
+        yield format_json_line(dict(zip(_list_columns(style), row, strict=False)))
 
 
 def format_json_line(value: dict[str, object]) -> bytes:
@@ -109,12 +114,12 @@ def read_jsonl(path: Path) -> Iterator[LinkLine]:
                 yield _make_link(_parse_json_line(line, path, number), path, number)
 
 
-def write_parquet(rows: Sequence[LinkRow], _style: ExportStyle) -> Iterator[bytes]:
+def write_parquet(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]:
     """Format links as Parquet with the columns left, right, score, since and origin.
 
     Args:
         rows: The links.
-        _style: Not used.
+        style: Whether to write labels: the columns left_label and right_label.
 
     Yields:
         The content of the file.
@@ -123,10 +128,11 @@ def write_parquet(rows: Sequence[LinkRow], _style: ExportStyle) -> Iterator[byte
         ConfigError: pyarrow is not installed.
     """
     arrow = import_pyarrow()
-    types = (arrow.string(), arrow.string(), arrow.float64(), arrow.int64(), arrow.string())
-    schema = arrow.schema(list(zip(LinkRow._fields, types, strict=True)))
-    # Without rows there is nothing to transpose, but a file still has its columns.
-    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    other_types = {"score": arrow.float64(), "since": arrow.int64()}
+    names = _list_columns(style)
+    types = [other_types.get(name, arrow.string()) for name in names]
+    schema = arrow.schema(list(zip(names, types, strict=True)))
+    columns = [[getattr(row, name) for row in rows] for name in names]
     arrays = [arrow.array(values, kind) for values, kind in zip(columns, types, strict=True)]
     stream = BytesIO()
     arrow.parquet.write_table(arrow.Table.from_arrays(arrays, schema=schema), stream)
@@ -162,12 +168,38 @@ def read_parquet(path: Path) -> Iterator[LinkLine]:
         raise InputError(problem, path=path) from None
 
 
-def _check_cell(name: str) -> str:
-    # A name that would read back as another one, or as two.
+def find_tsv_problem(row: LinkRow) -> str | None:
+    """Find out why a link cannot be a line of a tab-separated table.
+
+    Args:
+        row: The link.
+
+    Returns:
+        The problem; None if there is none.
+    """
+    fits = _fits_cell(row.left) and _fits_cell(row.right)
+    return None if fits else "a name has a tab, a line end or angle brackets, or is empty"
+
+
+def _list_columns(style: ExportStyle) -> Sequence[str]:
+    return LinkRow._fields if style.labels else LinkRow._fields[:-2]
+
+
+def _fits_cell(name: str) -> bool:
+    # Others would read back as another name, or as two.
     breaks_line = not name or "\t" in name or "\n" in name or name.startswith("\ufeff")
-    if breaks_line or strip_brackets(name) != name:
+    return not breaks_line and strip_brackets(name) == name
+
+
+def _check_cell(name: str) -> str:
+    if not _fits_cell(name):
         raise InputError(f"{shorten_text(name)} cannot be written in a tab-separated file")
     return name
+
+
+def _protect_cell(cell: str) -> str:
+    """Put an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) and not _is_number(cell) else cell
 
 
 def _check_score(field: str, path: Path, number: int) -> None:

@@ -1,0 +1,69 @@
+"""How much of an alignment is linked, how surely, and of which classes (internal)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from everalign.decide import WaitingView
+from everalign.select import Selection, is_calibrated, iterate_free_proposals, iterate_links
+from everalign.session import AlignmentSession
+from everalign.state import Side
+from everalign.state.snapshots import SIDES
+from everalign.types import AlignmentSummary, ClassSummary, SideSummary
+
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+# Less sure than this is worth a look.
+DOUBTFUL_CONFIDENCE = 0.8
+MAX_CLASSES = 5
+BIN_COUNT = 10
+
+
+def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
+    """Summarise the links of the last version.
+
+    Args:
+        session: An open alignment that has a version.
+
+    Returns:
+        Coverage, classes and confidence.
+    """
+    links = list(iterate_links(session, Selection()))
+    scores = [link.score for link in links if link.origin == "found"]
+    calibrated = is_calibrated(session)
+    bins = Counter(min(int(score * BIN_COUNT), BIN_COUNT - 1) for score in scores)
+    doubtful = sum(score < DOUBTFUL_CONFIDENCE for score in scores)
+    names = session.entity_names()
+    linked = (
+        set(names[0].find_ids([link.left for link in links]).tolist()),
+        set(names[1].find_ids([link.right for link in links]).tolist()),
+    )
+    return AlignmentSummary(
+        _summarise_side(session, "left", linked[0]),
+        _summarise_side(session, "right", linked[1]),
+        given_links=len(links) - len(scores),
+        found_links=len(scores),
+        proposals=sum(1 for _ in iterate_free_proposals(session, WaitingView())),
+        confidence=tuple(bins[number] for number in range(BIN_COUNT)) if calibrated else (),
+        doubtful=doubtful / len(scores) if calibrated and scores else None,
+    )
+
+
+def _summarise_side(session: AlignmentSession, side: Side, linked: set[int]) -> SideSummary:
+    vocabulary = session.vocabulary(side)
+    index = SIDES.index(side)
+    triples, literals = session.snapshot.triples[index], session.snapshot.literals[index]
+    relation = vocabulary.relations.find(RDF_TYPE)
+    typed = triples[triples[:, 1] == (-1 if relation is None else relation)]
+    counts = Counter(typed[:, 2].tolist())
+    is_linked = np.isin(typed[:, 0], list(linked))
+    linked_counts = Counter(typed[is_linked, 2].tolist())
+    # Ties by id, so that the summary is the same in every run.
+    best = sorted(counts, key=lambda number: (-counts[number], number))[:MAX_CLASSES]
+    classes = (
+        ClassSummary(vocabulary.entities[number], counts[number], linked_counts[number])
+        for number in best
+    )
+    entities = np.unique(np.concatenate([triples[:, 0], triples[:, 2], literals[:, 0]]))
+    return SideSummary(len(entities), len(linked), tuple(classes))
