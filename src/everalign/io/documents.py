@@ -22,7 +22,8 @@ from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
 
 from everalign.errors import InputError
 from everalign.io.filters import ReadContext
-from everalign.io.streams import MAX_LINE_BYTES, open_stream, prepend_bytes
+from everalign.io.json_ld_contexts import resolve_contexts
+from everalign.io.streams import MAX_LINE_BYTES, prepend_bytes
 from everalign.io.terms import (
     MAX_TRIPLE_NESTING,
     BlankNodeLabels,
@@ -305,11 +306,11 @@ read_numbered_json_ld = partial(_read_numbered, _JSON_LD)
 
 def _find_error_line(syntax: _Syntax, context: ReadContext) -> int | None:
     """Read the file again, line by line, up to the error."""
-    if not context.path.is_file():
+    if context.reopen is None:
         return None
-    again = ReadContext(context.path, context.filter)
+    again = ReadContext(context.path, context.filter, sources=context.sources)
     try:
-        with open_stream(context.path) as (_, stream):
+        with context.reopen() as stream:
             for _ in _DocumentParser(syntax, stream, again, by_line=True).parse_rows():
                 pass
     except InputError as error:
@@ -327,7 +328,8 @@ class _DocumentParser:
         self._labels = BlankNodeLabels()
         source: io.BufferedIOBase = stream
         if syntax is _JSON_LD:
-            source, self._parser_format = _open_json(stream)
+            resolved = resolve_contexts(stream, context.sources.contexts)
+            source, self._parser_format = _open_json(resolved)
         self._stream = syntax.stream_type(source, by_line=by_line)
 
     def parse_rows(self) -> Iterator[tuple[Triple, int]]:
@@ -370,7 +372,7 @@ class _DocumentParser:
     def _report_syntax_error(self, error: SyntaxError) -> None:
         reason = describe_syntax_error(error)
         if reason.startswith(_REMOTE_CONTEXT_MESSAGE):
-            reason = "remote @context is not fetched: put it into the file"
+            reason = "a remote @context is not fetched: give it by --context URL=FILE"
         elif self._parser_format is RdfFormat.STREAMING_JSON_LD and error.lineno is None:
             reason += f"; files larger than {MAX_WHOLE_JSON_BYTES >> 20} MiB are streamed"
         problem = f"not {self._syntax.name} ({reason})"
