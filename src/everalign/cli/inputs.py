@@ -15,11 +15,12 @@ from everalign.cli.output import format_count
 if TYPE_CHECKING:
     from everalign._progress import Progress
     from everalign.aligner import Aligner
+    from everalign.cli.sources import SourceChoices
     from everalign.config import Config
     from everalign.io import TripleReader
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-OpenReader = Callable[[Sequence[Path]], "TripleReader | None"]
+OpenReader = Callable[[Sequence[Path | str], str], "TripleReader | None"]
 
 
 def _build_path_type(metavar: str) -> click.Path:
@@ -229,7 +230,11 @@ def read_config(
 
 @contextmanager
 def open_readers(
-    rules: Sequence[str], skip_errors: bool, progress: Progress
+    rules: Sequence[str],
+    skip_errors: bool,
+    progress: Progress,
+    sources: SourceChoices,
+    state: Path,
 ) -> Iterator[OpenReader]:
     """Give a function that makes a reader of files; report at the end what was left out.
 
@@ -239,18 +244,20 @@ def open_readers(
         rules: Values of `--graph-filter`.
         skip_errors: Whether lines that cannot be parsed are skipped.
         progress: Called while files are read.
+        sources: How sources are opened.
+        state: The state directory, beside which files from servers are kept.
 
     Yields:
-        A function from files to a reader, or to None if there are no files.
+        A function from the sources of a side to a reader, or to None if there are none.
 
     Raises:
         ConfigError: A rule is not valid.
     """
     from everalign.io import ReadOptions, TripleReader
 
-    options, readers = ReadOptions.parse(rules), []
+    options, readers = ReadOptions.parse([*rules, *sources.list_language_rules()]), []
 
-    def open_reader(paths: Sequence[Path]) -> TripleReader | None:
+    def open_reader(paths: Sequence[Path | str], side: str) -> TripleReader | None:
         if not paths:
             return None
         readers.append(
@@ -259,6 +266,7 @@ def open_readers(
                 lambda size: progress(f"reading {paths[0]}", size, 0),
                 options=options,
                 skip_errors=skip_errors,
+                opening=sources.build_options(side, state),
             )
         )
         return readers[-1]
@@ -270,6 +278,7 @@ def open_readers(
 
 
 def _describe_omissions(reader: TripleReader) -> Iterator[str]:
+    yield from reader.notes
     if reader.filtered_count:
         yield f"{reader.name}: {format_count(reader.filtered_count, 'statement')} filtered out"
     for fault in reader.skipped:

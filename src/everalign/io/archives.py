@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
 from everalign.errors import InputError
 from everalign.io.streams import (
@@ -118,7 +118,7 @@ def _read_tar(path: Path) -> Iterator[ArchiveMember]:
     with open_bytes(path) as stream:
         limited = _HeaderLimitedStream(stream, path)
         with _convert_archive_errors(path):
-            archive = tarfile.open(fileobj=limited, mode="r|")  # noqa: SIM115
+            archive = tarfile.open(fileobj=cast(IO[bytes], limited), mode="r|")  # noqa: SIM115
         with archive:
             limit = _ExpansionLimit(path)
             while (entry := _read_header(archive, limited, path)) is not None:
@@ -148,8 +148,10 @@ def _read_header(
 
 
 def _join_name(path: Path, name: str) -> Path:
-    """Join the names of an archive and a file in it, without characters that a line cannot have."""
-    shown = "".join(c if c.isprintable() else "?" for c in name.encode("utf-8", "replace").decode())
+    """Join the names of an archive and a file in it, without characters that break a line."""
+    shown = "".join(
+        c if c.isprintable() else "?" for c in name.encode("utf-8", "replace").decode()
+    )
     return path / shown.lstrip("/")[:1000]
 
 
@@ -170,7 +172,7 @@ class _ExpansionLimit:
 class _MemberStream(io.RawIOBase):
     """The content of a member; damaged data and bombs are errors of the file."""
 
-    def __init__(self, stream: io.IOBase, path: Path, limit: _ExpansionLimit) -> None:
+    def __init__(self, stream: IO[bytes], path: Path, limit: _ExpansionLimit) -> None:
         self._stream, self._path, self._limit = stream, path, limit
 
     def readable(self) -> bool:
@@ -178,7 +180,7 @@ class _MemberStream(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
         with _convert_archive_errors(self._path):
-            chunk = self._stream.read(min(len(buffer), BLOCK_BYTES))  # type: ignore[attr-defined]
+            chunk = self._stream.read(min(len(buffer), BLOCK_BYTES))
         buffer[: len(chunk)] = chunk
         self._limit.add(len(chunk))
         return len(chunk)

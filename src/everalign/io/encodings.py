@@ -42,7 +42,9 @@ _WESTERN_TEXT = re.compile(
     rb"(?:[\t\n\r -~]|[\x80\x82-\x8c\x8e\x91-\x9c\x9e-\xfe](?![\x80-\xff]{3}))*+"
 )
 # These are codecs of Python, but no encodings of files.
-_NO_ENCODINGS = frozenset(["idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"])
+_NO_ENCODINGS = frozenset(
+    ["idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"]
+)
 
 
 def ignore_note(_note: str) -> None:

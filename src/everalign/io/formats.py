@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,7 +211,7 @@ def open_file(path: Path) -> Iterator[OpenedFile]:
 
 def open_files(
     path: Path, encoding: str | None = None, tell: Tell = ignore_note
-) -> Iterator[OpenedFile]:
+) -> Generator[OpenedFile, None, None]:
     """Open a file, optionally compressed, or the files of an archive one after the other.
 
     Args:

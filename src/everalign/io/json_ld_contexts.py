@@ -26,16 +26,16 @@ _BLOCK_BYTES = 1 << 16
 # Inside of a string the quotation marks would be escaped; only a key is followed by a colon.
 _CONTEXT_KEY = re.compile(rb'(?<!\\)"@context"\s*:\s*(?=\S)')
 # A key, or the space after it, may go on in the next block.
-_UNFINISHED_KEY = re.compile(rb'"(?:@(?:c(?:o(?:n(?:t(?:e(?:x(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?)?\Z')
+_UNFINISHED_KEY = re.compile(
+    rb'"(?:@(?:c(?:o(?:n(?:t(?:e(?:x(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?)?\Z'
+)
 _SCHEMA_ORG = re.compile(
     r"https?://(?:www\.)?schema\.org(?:/?|/docs/jsonldcontext\.json(?:ld)?)", re.IGNORECASE
 )
 _SCHEMA_ORG_FILE = Path(__file__).with_name("schema_org.jsonld")
 
 
-def resolve_contexts(
-    stream: io.BufferedReader, contexts: Mapping[str, Path]
-) -> io.BufferedReader:
+def resolve_contexts(stream: io.BufferedReader, contexts: Mapping[str, Path]) -> io.BufferedReader:
     """Replace the remote contexts of a document by the files that the user has for them.
 
     Args:

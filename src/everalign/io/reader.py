@@ -97,6 +97,7 @@ class TripleReader:
         self._options = options or ReadOptions()
         self._skip_errors = skip_errors
         self._counts = ReadCounts()
+        self._fetched: tuple[list[Path], list[str]] | None = None
 
     @property
     def name(self) -> str:
@@ -156,7 +157,7 @@ class TripleReader:
         # A reader may be used again, and counts each pass from the start.
         counts = self._counts = ReadCounts()
         statement_filter = StatementFilter(self._options)
-        paths = find_files(self._source, self._opening.remote, counts.notes.append)
+        paths = self._find_paths()
         found_patch = False
         for number, (file, context) in enumerate(self._open_all(paths, statement_filter), 1):
             started, before = perf_counter(), (counts.triples, counts.literals)
@@ -183,6 +184,17 @@ class TripleReader:
         if not found_patch and counts.is_empty():
             raise InputError("has no triples", path=paths[0] if len(paths) == 1 else None)
 
+    def _find_paths(self) -> list[Path]:
+        """Find the files; what a server has is fetched once, even if it is read again."""
+        if self._fetched is None:
+            notes: list[str] = []
+            paths = find_files(self._source, self._opening.remote, notes.append)
+            if not notes:
+                return paths
+            self._fetched = paths, notes
+        self._counts.notes += self._fetched[1]
+        return self._fetched[0]
+
     def _open_all(
         self, paths: Sequence[Path], statement_filter: StatementFilter
     ) -> Iterator[tuple[OpenedFile, ReadContext]]:
@@ -196,8 +208,9 @@ class TripleReader:
                 for number, file in enumerate(files):
                     reopen = partial(_reopen_file, path, number, encoding)
                     can_reopen = path.is_file()
-                    yield file, replace(
-                        context, path=file.path, reopen=reopen if can_reopen else None
+                    yield (
+                        file,
+                        replace(context, path=file.path, reopen=reopen if can_reopen else None),
                     )
 
     def _filter_batch(self, batch: Statements, statement_filter: StatementFilter) -> Statements:

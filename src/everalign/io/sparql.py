@@ -102,7 +102,9 @@ def build_query(options: RemoteOptions) -> PagedQuery:
         return split_query(_read_query(options.query or Path()), options.page_size)
     iri = options.class_iri.removeprefix("<").removesuffix(">")
     if not is_absolute_iri(iri):
-        raise ConfigError(f"the class of a SPARQL endpoint must be an IRI, not {shorten_text(iri)}")
+        raise ConfigError(
+            f"the class of a SPARQL endpoint must be an IRI, not {shorten_text(iri)}"
+        )
     return PagedQuery(
         "CONSTRUCT { ?s ?p ?o } WHERE { { SELECT DISTINCT ?s WHERE { ?s a "
         f"<{iri}> }} ORDER BY ?s ",
@@ -173,7 +175,9 @@ def fetch_query(client: HttpClient, query: PagedQuery, file: IO[bytes]) -> int:
             continue
         if page.is_cut_off or (was_short and page.rows):
             problem = "the endpoint cuts its answers off: "
-            hint = "give a smaller --page-size" if size > 1 else "an entity has too many statements"
+            hint = (
+                "give a smaller --page-size" if size > 1 else "an entity has too many statements"
+            )
             raise InputError(problem + hint, path=client.url)
         number += 1
         file.writelines(_format_rows(page.rows, number))

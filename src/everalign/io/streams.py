@@ -422,5 +422,3 @@ _COMPRESSIONS: dict[bytes, tuple[str, _Decompressor]] = {
     b"\xfd7zXZ\x00": ("xz", _XzStream),
     b"\x28\xb5\x2f\xfd": ("Zstandard", _ZstandardStream),
 }
-
-

@@ -51,8 +51,8 @@ def is_wikidata(batch: Statements) -> bool:
     Returns:
         Whether there is a direct claim, a statement node or a document about an entity.
 
-    >>> claim = ("http://www.wikidata.org/entity/Q42", "http://www.wikidata.org/prop/direct/P31", "b")
-    >>> is_wikidata(Statements([claim], []))
+    >>> q42, p31 = "http://www.wikidata.org/entity/Q42", "http://www.wikidata.org/prop/direct/P31"
+    >>> is_wikidata(Statements([(q42, p31, "http://www.wikidata.org/entity/Q5")], []))
     True
     """
     return any(
