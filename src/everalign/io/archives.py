@@ -20,14 +20,12 @@ from everalign.io.streams import (
     BLOCK_BYTES,
     MAX_COMPRESSION_RATIO,
     UNCHECKED_BYTES,
+    ZIP_STARTS,
     open_bytes,
 )
 
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tgz", ".tbz", ".tbz2", ".txz")
 
-_ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
-# Where the header of a tar archive says what it is.
-_TAR_MAGIC = slice(257, 262)
 # A file name and some attributes; a header that is longer would fill the memory.
 _MAX_HEADER_BYTES = 1 << 20
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
@@ -57,18 +55,6 @@ class ArchiveMember(NamedTuple):
     no plain file, or cannot be read."""
 
 
-def is_archive(start: bytes) -> bool:
-    """Tell whether a file is an archive.
-
-    Args:
-        start: The first bytes of the file, decompressed.
-
-    Returns:
-        Whether it is zip or tar.
-    """
-    return start.startswith(_ZIP_STARTS) or start[_TAR_MAGIC] == b"ustar"
-
-
 def read_members(path: Path) -> Iterator[ArchiveMember]:
     """Read the files of an archive one after the other.
 
@@ -83,7 +69,7 @@ def read_members(path: Path) -> Iterator[ArchiveMember]:
             its size.
     """
     with _convert_archive_errors(path), path.open("rb") as file:
-        is_zip = file.read(4) in _ZIP_STARTS
+        is_zip = file.read(4) in ZIP_STARTS
     yield from _read_zip(path) if is_zip else _read_tar(path)
 
 
@@ -135,6 +121,7 @@ def _read_tar(path: Path) -> Iterator[ArchiveMember]:
                 # So that the next header can be found without reading more than a header.
                 while member.read(BLOCK_BYTES):
                     pass
+            limited.check_end()
 
 
 def _read_header(
@@ -192,6 +179,12 @@ class _HeaderLimitedStream:
     def __init__(self, stream: io.BufferedReader, path: Path) -> None:
         self._stream, self._path = stream, path
         self._left: int | None = None
+        self._last_block = b""
+
+    def check_end(self) -> None:
+        """Check that the archive ends as it should: tarfile takes what is missing for the end."""
+        if self._last_block != bytes(tarfile.BLOCKSIZE):
+            raise InputError("the archive is truncated", path=self._path)
 
     @contextmanager
     def limit_header(self) -> Iterator[None]:
@@ -203,6 +196,7 @@ class _HeaderLimitedStream:
 
     def read(self, size: int) -> bytes:
         chunk = self._stream.read(size)
+        self._last_block = (self._last_block + chunk)[-tarfile.BLOCKSIZE :]
         if self._left is not None:
             self._left -= len(chunk)
             if self._left < 0:

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from everalign.errors import ConfigError, InputError
 from everalign.io import documents, ntriples
-from everalign.io.archives import ARCHIVE_SUFFIXES, ArchiveMember, is_archive, read_members
+from everalign.io.archives import ARCHIVE_SUFFIXES, ArchiveMember, read_members
 from everalign.io.encodings import Tell, ignore_note, open_as_utf8
 from everalign.io.filters import ReadContext
 from everalign.io.rdf_patch import read_rdf_patch
@@ -25,6 +25,7 @@ from everalign.io.streams import (
     BLOCK_BYTES,
     COMPRESSION_SUFFIXES,
     decompress_stream,
+    is_archive,
     open_bytes,
     prepend_bytes,
 )

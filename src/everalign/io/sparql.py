@@ -163,7 +163,7 @@ def fetch_query(client: HttpClient, query: PagedQuery, file: IO[bytes]) -> int:
         The number of statements.
 
     Raises:
-        InputError: The endpoint does not answer as expected, or cuts answers off.
+        InputError: The endpoint does not answer as expected, cuts answers off, or has nothing.
     """
     count = offset = number = 0
     size = query.page_size
@@ -186,7 +186,10 @@ def fetch_query(client: HttpClient, query: PagedQuery, file: IO[bytes]) -> int:
         # An instance without a statement does not exist: fewer instances are the last page.
         was_short = query.by_instance and len({row[0] for row in page.rows}) < size
         if not query.page_size or (not page.rows and not _has_more(client, query, offset)):
-            return count
+            break
+    if not count:
+        raise InputError("the answer has no triples", path=client.url)
+    return count
 
 
 class _Page(NamedTuple):

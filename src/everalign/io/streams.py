@@ -29,6 +29,9 @@ MAX_LINE_BYTES = 1 << 24
 MAX_COMPRESSION_RATIO = 1000
 # The ratio is not checked below this size, which any machine can hold.
 UNCHECKED_BYTES = 1 << 26
+ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+# Where the header of a tar archive says what it is.
+_TAR_MAGIC = slice(257, 262)
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # A Zstandard block takes at least 4 bytes and expands to at most 128 KiB, so that a chunk of
 # this size expands to at most 32 MiB.
@@ -92,6 +95,8 @@ def open_stream(
     with open_bytes(path) as stream:
         text = open_as_utf8(stream, path, encoding, tell)
         start = text.read(BLOCK_BYTES)
+        if is_archive(start):
+            raise InputError("is an archive, expected a single file: unpack it", path=path)
         yield start, prepend_bytes(start, text)
 
 
@@ -111,6 +116,18 @@ def open_bytes(path: Path) -> Iterator[io.BufferedReader]:
     """
     with _convert_os_errors(path), path.open("rb") as file:
         yield decompress_stream(file, path)
+
+
+def is_archive(start: bytes) -> bool:
+    """Tell whether a file is an archive.
+
+    Args:
+        start: The first bytes of the file, decompressed.
+
+    Returns:
+        Whether it is zip or tar.
+    """
+    return start.startswith(ZIP_STARTS) or start[_TAR_MAGIC] == b"ustar"
 
 
 def prepend_bytes(start: bytes, stream: io.BufferedReader) -> io.BufferedReader:
