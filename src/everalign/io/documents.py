@@ -195,7 +195,8 @@ class LimitedXmlStream(LimitedStream):
         self._longest_entity = 0
         self._is_blank = True
         self._is_complete = False
-        self._parser = expat.ParserCreate()
+        # The stream is UTF-8, whatever the document says.
+        self._parser = expat.ParserCreate("utf-8")
         self._parser.StartElementHandler = self._start_element
         self._parser.EndElementHandler = self._end_element
         self._parser.EntityDeclHandler = self._declare_entity

@@ -186,7 +186,8 @@ class _Utf8Stream(io.RawIOBase):
             chunk = self._decode_chunk(self._decoder, chunk)
         if self._is_first:
             # The parsers must not decode what is decoded already.
-            chunk = _XML_DECLARATION.sub(rb"\1UTF-8\3", chunk, count=1)
+            if declaration := _XML_DECLARATION.match(chunk):
+                chunk = declaration[1] + b"UTF-8" + chunk[declaration.end(2) :]
             self._is_first = False
         return chunk
 
