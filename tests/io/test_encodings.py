@@ -141,7 +141,7 @@ def test_any_text_comes_out_as_it_is(text: str, size: int, encoding: str) -> Non
         def readable(self) -> bool:
             return True
 
-        def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
             count = min(size, len(buffer), len(self.rest))
             buffer[:count], self.rest = self.rest[:count], self.rest[count:]
             return count

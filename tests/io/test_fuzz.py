@@ -1,4 +1,4 @@
-"""Damaged files of every format are read, or refused with an error of one line, in bounded time."""
+"""Damaged files of every format are read, or refused in one line, in bounded time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("pyarrow")
 
 import fuzz_readers
-
 from everalign.errors import InputError
 from everalign.io import check_sssom, read_links
 from everalign.io.formats import is_known_name

@@ -49,6 +49,8 @@ MAX_OBJECT_NESTING = 200
 MAX_ELEMENT_NESTING = 500
 # The RDF/XML parser compares every attribute of an element with every other.
 MAX_ATTRIBUTES = 5000
+# For each error the parser counts the characters before it in its line.
+MAX_ERRORS_IN_LINE = 1000
 # Entities of RDF/XML as OWL files have them: a short text for each namespace.
 MAX_ENTITY_LENGTH = 1000
 MAX_ENTITIES = 1000
@@ -327,6 +329,8 @@ class _DocumentParser:
         self._context = context
         self._parser_format = syntax.parser_format
         self._labels = BlankNodeLabels()
+        self._error_line: int | None = None
+        self._errors_in_line = 0
         source: io.BufferedIOBase = stream
         if syntax is _JSON_LD:
             resolved = resolve_contexts(stream, context.sources.contexts)
@@ -380,6 +384,12 @@ class _DocumentParser:
         input_error = InputError(problem, line=error.lineno or self._stream.line)
         if not self._syntax.recovers:
             raise input_error
+        is_same_line = input_error.line == self._error_line
+        self._error_line = input_error.line
+        self._errors_in_line = self._errors_in_line + 1 if is_same_line else 1
+        if self._errors_in_line > MAX_ERRORS_IN_LINE:
+            problem = f"{problem}; the line has more than {MAX_ERRORS_IN_LINE} errors"
+            raise InputError(problem, line=input_error.line)
         self._context.report_error(input_error)
 
 
