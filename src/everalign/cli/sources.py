@@ -158,14 +158,15 @@ _SOURCE_OPTIONS = (
         "--query",
         multiple=True,
         metavar="[SIDE=]FILE",
-        help="CONSTRUCT query for SPARQL endpoints; left=FILE and right=FILE for one side.",
+        help="CONSTRUCT query for SPARQL endpoints; left=FILE is for one side. May be repeated.",
     ),
     click.option(
         "--class",
         "class_iri",
         multiple=True,
         metavar="[SIDE=]IRI",
-        help="Class whose instances are read from SPARQL endpoints, with all their triples.",
+        help="Class whose instances are read from SPARQL endpoints, with all their triples. "
+        "May be repeated.",
     ),
     click.option(
         "--cache",

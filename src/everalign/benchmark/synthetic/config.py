@@ -89,4 +89,5 @@ class SampleConfig:
 
 def _shorten(value: float) -> str:
     # Python refuses to write integers of thousands of digits.
-    return str(value) if -(10**20) < value < 10**20 else "a number of more than 20 digits"
+    is_long = isinstance(value, int) and abs(value) >= 10**20
+    return "a number of more than 20 digits" if is_long else str(value)
