@@ -9,7 +9,7 @@ endif
 # Tests run side by side in processes, so the libraries in each of them use one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help demo test test-fast setup lint types imports tests hooks format docs plots wheel clean
+.PHONY: help demo test test-fast setup lint types imports tests hooks format docs plots fuzz wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -62,6 +62,9 @@ docs: setup  ## build the documentation into site/; a warning is an error
 plots: setup  ## figures and tables of the documentation, from benchmarks/results
 	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/tables.py
+
+fuzz: setup  ## read 100,000 damaged files of every format (an hour)
+	$(BIN)/python benchmarks/fuzz_readers.py
 
 wheel: setup  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

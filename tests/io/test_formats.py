@@ -121,8 +121,8 @@ def test_text_that_is_not_utf8_is_refused_with_line_and_byte(write: Write, name:
     [
         ("left.n3", "Notation3"),
         ("left.n3.gz", "Notation3"),
-        ("left.ZIP", "zip"),
-        ("left.nt.xz", "xz"),
+        ("left.7Z", "7z"),
+        ("left.rar", "RAR"),
     ],
 )
 def test_other_formats_are_refused_by_name(write: Write, name: str, named_like: str) -> None:

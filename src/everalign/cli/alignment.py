@@ -29,6 +29,7 @@ from everalign.cli.output import (
     print_summary,
     print_table,
 )
+from everalign.cli.sources import GRAPH, SourceChoices, source_options
 
 if TYPE_CHECKING:
     from everalign.types import AlignmentStatus
@@ -38,19 +39,22 @@ if TYPE_CHECKING:
     epilog=format_examples(
         "everalign init my.state --left zh.nt.gz --right en.nt.gz --seeds seeds.tsv",
         "everalign init my.state --left 'zh/*.ttl' --right en.nt --config my.toml",
+        "everalign init my.state --left https://example.org/zh.ttl.gz --right en.tar.gz",
+        "everalign init my.state --left sparql+https://example.org/sparql --query left=people.rq"
+        " --right en.nt",
     )
 )
 @state_argument
 @click.option(
     "--left",
-    type=FILE,
+    type=GRAPH,
     required=True,
     multiple=True,
     help="Triples of the left graph. Optionally compressed; may be repeated.",
 )
 @click.option(
     "--right",
-    type=FILE,
+    type=GRAPH,
     required=True,
     multiple=True,
     help="Triples of the right graph. Optionally compressed; may be repeated.",
@@ -60,10 +64,11 @@ if TYPE_CHECKING:
 @config_options
 @languages_option
 @reader_options
+@source_options
 def init(
     state: Path,
-    left: tuple[Path, ...],
-    right: tuple[Path, ...],
+    left: tuple[Path | str, ...],
+    right: tuple[Path | str, ...],
     seeds: Path | None,
     validation: Path | None,
     method: str | None,
@@ -75,22 +80,28 @@ def init(
     languages: tuple[str, ...],
     graph_filter: tuple[str, ...],
     skip_errors: bool,
+    sources: SourceChoices,
 ) -> None:
     """Create an alignment of two graphs.
 
     Reads both graphs, runs the method and stores the result as version 0 in the directory STATE.
     Graphs are RDF in any common format or tables of three columns; a quoted pattern such as
-    'dump/*.nt.gz' names several files. Links are pairs, left TAB right, or a file written by
-    `everalign export`. Seeds can be omitted if names and other literals suffice to start.
+    'dump/*.nt.gz' names several files, and zip and tar archives are read as well. A URL is fetched
+    into a cache; sparql+https://... names a SPARQL endpoint (with --query or --class). Links are
+    pairs, left TAB right, or a file written by `everalign export`. Seeds can be omitted if names
+    and other literals suffice to start.
     """
     from everalign.aligner import Aligner
 
     settings = read_config(config, method, seed, merge_rule, classes, other_classes, languages)
-    with ProgressBar() as bar, open_readers(graph_filter, skip_errors, bar) as open_reader:
+    with (
+        ProgressBar() as bar,
+        open_readers(graph_filter, skip_errors, bar, sources, state) as open_reader,
+    ):
         aligner = Aligner.create(
             state,
-            open_reader(left) or [],
-            open_reader(right) or [],
+            open_reader(left, "left") or [],
+            open_reader(right, "right") or [],
             seeds,
             validation,
             settings,
@@ -112,26 +123,26 @@ def init(
 @state_argument
 @click.option(
     "--left",
-    type=FILE,
+    type=GRAPH,
     multiple=True,
     help="Triples added to the left graph. Optionally compressed; may be repeated.",
 )
 @click.option(
     "--right",
-    type=FILE,
+    type=GRAPH,
     multiple=True,
     help="Triples added to the right graph. Optionally compressed; may be repeated.",
 )
 @click.option(
     "--remove-left",
-    type=FILE,
+    type=GRAPH,
     multiple=True,
     help="Triples removed from the left graph. Removals are applied before additions. "
     "May be repeated.",
 )
 @click.option(
     "--remove-right",
-    type=FILE,
+    type=GRAPH,
     multiple=True,
     help="Triples removed from the right graph. May be repeated.",
 )
@@ -152,13 +163,14 @@ def init(
 @click.option("--withdraw", type=FILE, help="Decisions to withdraw, as by `everalign withdraw`.")
 @click.option("--full", is_flag=True, help="Re-score everything.")
 @reader_options
+@source_options
 @json_option
 def update(
     state: Path,
-    left: tuple[Path, ...],
-    right: tuple[Path, ...],
-    remove_left: tuple[Path, ...],
-    remove_right: tuple[Path, ...],
+    left: tuple[Path | str, ...],
+    right: tuple[Path | str, ...],
+    remove_left: tuple[Path | str, ...],
+    remove_right: tuple[Path | str, ...],
     remove_left_entities: Path | None,
     remove_right_entities: Path | None,
     seeds: Path | None,
@@ -169,6 +181,7 @@ def update(
     full: bool,
     graph_filter: tuple[str, ...],
     skip_errors: bool,
+    sources: SourceChoices,
     as_json: bool,
 ) -> None:
     """Apply changes to both graphs and update the links.
@@ -179,12 +192,15 @@ def update(
     """
     from everalign.changeset import ChangeSet
 
-    with ProgressBar() as bar, open_readers(graph_filter, skip_errors, bar) as open_reader:
+    with (
+        ProgressBar() as bar,
+        open_readers(graph_filter, skip_errors, bar, sources, state) as open_reader,
+    ):
         change = ChangeSet(
-            added_left=open_reader(left),
-            added_right=open_reader(right),
-            removed_left=open_reader(remove_left),
-            removed_right=open_reader(remove_right),
+            added_left=open_reader(left, "left"),
+            added_right=open_reader(right, "right"),
+            removed_left=open_reader(remove_left, "left"),
+            removed_right=open_reader(remove_right, "right"),
             removed_left_entities=remove_left_entities,
             removed_right_entities=remove_right_entities,
             seeds=seeds,

@@ -18,6 +18,7 @@ from everalign.cli.output import format_count
 if TYPE_CHECKING:
     from everalign._progress import Progress
     from everalign.aligner import Aligner
+    from everalign.cli.sources import SourceChoices
     from everalign.config import Config
     from everalign.io import TripleReader
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-OpenReader = Callable[[Sequence[Path]], "TripleReader | None"]
+OpenReader = Callable[[Sequence[Path | str], str], "TripleReader | None"]
 
 
 def _build_path_type(metavar: str) -> click.Path:
@@ -339,7 +340,11 @@ def read_config(
 
 @contextmanager
 def open_readers(
-    rules: Sequence[str], skip_errors: bool, progress: Progress
+    rules: Sequence[str],
+    skip_errors: bool,
+    progress: Progress,
+    sources: SourceChoices,
+    state: Path,
 ) -> Iterator[OpenReader]:
     """Give a function that makes a reader of files; report at the end what was left out.
 
@@ -349,18 +354,20 @@ def open_readers(
         rules: Values of `--graph-filter`.
         skip_errors: Whether lines that cannot be parsed are skipped.
         progress: Called while files are read.
+        sources: How sources are opened.
+        state: The state directory, beside which files from servers are kept.
 
     Yields:
-        A function from files to a reader, or to None if there are no files.
+        A function from the sources of a side to a reader, or to None if there are none.
 
     Raises:
         ConfigError: A rule is not valid.
     """
     from everalign.io import ReadOptions, TripleReader
 
-    options, readers = ReadOptions.parse(rules), []
+    options, readers = ReadOptions.parse([*rules, *sources.list_language_rules()]), []
 
-    def open_reader(paths: Sequence[Path]) -> TripleReader | None:
+    def open_reader(paths: Sequence[Path | str], side: str) -> TripleReader | None:
         if not paths:
             return None
         readers.append(
@@ -369,6 +376,7 @@ def open_readers(
                 lambda size: progress(f"reading {paths[0]}", size, 0),
                 options=options,
                 skip_errors=skip_errors,
+                opening=sources.build_options(side, state),
             )
         )
         return readers[-1]
@@ -380,6 +388,7 @@ def open_readers(
 
 
 def _describe_omissions(reader: TripleReader) -> Iterator[str]:
+    yield from reader.notes
     if reader.filtered_count:
         yield f"{reader.name}: {format_count(reader.filtered_count, 'statement')} filtered out"
     for fault in reader.skipped:

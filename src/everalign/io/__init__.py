@@ -4,19 +4,24 @@
 `reader`     `TripleReader`, `read_triples`: all files of a source, filtered and counted
 `formats`    the table of file formats, and how the format of a file is recognised
 `ntriples`   N-Triples, N-Quads
-`documents`  Turtle, TriG, RDF/XML, JSON-LD
+`documents`  Turtle, TriG, RDF/XML, JSON-LD (and its contexts: `json_ld_contexts`)
 `tables`     tab-separated text, Parquet, lists of entities
 `rdf_patch`  RDF Patch: statements added and removed
 `filters`    which statements are kept, and what a reader is given (`ReadContext`)
+`wikidata`   what is left out of dumps of Wikidata
+`sources`    how files and servers are opened (`SourceOptions`)
 `streams`    paths to bytes, compression, blocks of text, files written atomically
+`encodings`  text in other encodings, given as UTF-8
+`archives`   the files inside of zip and tar
+`remote`     URLs and SPARQL endpoints, fetched into a cache (`http_client`, `sparql`)
 `terms`      IRIs, blank nodes and literals as text; `Statements`
 `links`      files of links, in their own package
 ===========  =========================================================================
 
-A file passes through them in this order: `reader.find_files` lists the files of a source,
-`streams.open_stream` opens and decompresses each, `formats.open_file` recognises its format, the
-`read` function of the `FileFormat` turns bytes into `Statements`, and `TripleReader` filters and
-counts them.
+A file passes through them in this order: `reader.find_files` lists the files of a source and
+fetches what a server has, `formats.open_files` opens each of them, or the files of an archive,
+decompresses them, gives their text as UTF-8 and recognises their format, the `read` function of
+the `FileFormat` turns bytes into `Statements`, and `TripleReader` filters and counts them.
 
 To add a format, write a function that reads it and add a `FileFormat` to `formats.FORMATS`;
 docs/concepts/add-a-format.md shows how.
@@ -39,6 +44,7 @@ from everalign.io.links import (
     write_relations,
 )
 from everalign.io.reader import TripleReader, read_triples
+from everalign.io.sources import RemoteOptions, SourceOptions
 from everalign.io.streams import write_atomically
 from everalign.io.tables import read_entity_list
 from everalign.io.terms import Statements, Triple, split_literals
@@ -51,7 +57,9 @@ __all__ = [
     "Prefixes",
     "ReadContext",
     "ReadOptions",
+    "RemoteOptions",
     "SkippedLine",
+    "SourceOptions",
     "Statements",
     "Triple",
     "TripleReader",

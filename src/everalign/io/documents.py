@@ -22,7 +22,8 @@ from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
 
 from everalign.errors import InputError
 from everalign.io.filters import ReadContext
-from everalign.io.streams import MAX_LINE_BYTES, open_stream, prepend_bytes
+from everalign.io.json_ld_contexts import resolve_contexts
+from everalign.io.streams import MAX_LINE_BYTES, prepend_bytes
 from everalign.io.terms import (
     MAX_TRIPLE_NESTING,
     BlankNodeLabels,
@@ -48,6 +49,8 @@ MAX_OBJECT_NESTING = 200
 MAX_ELEMENT_NESTING = 500
 # The RDF/XML parser compares every attribute of an element with every other.
 MAX_ATTRIBUTES = 5000
+# For each error the parser counts the characters before it in its line.
+MAX_ERRORS_IN_LINE = 1000
 # Entities of RDF/XML as OWL files have them: a short text for each namespace.
 MAX_ENTITY_LENGTH = 1000
 MAX_ENTITIES = 1000
@@ -195,7 +198,8 @@ class LimitedXmlStream(LimitedStream):
         self._longest_entity = 0
         self._is_blank = True
         self._is_complete = False
-        self._parser = expat.ParserCreate()
+        # The stream is UTF-8, whatever the document says.
+        self._parser = expat.ParserCreate("utf-8")
         self._parser.StartElementHandler = self._start_element
         self._parser.EndElementHandler = self._end_element
         self._parser.EntityDeclHandler = self._declare_entity
@@ -313,11 +317,11 @@ read_numbered_json_ld = partial(_read_numbered, _JSON_LD)
 
 def _find_error_line(syntax: _Syntax, context: ReadContext) -> int | None:
     """Read the file again, line by line, up to the error."""
-    if not context.path.is_file():
+    if context.reopen is None:
         return None
-    again = ReadContext(context.path, context.filter)
+    again = ReadContext(context.path, context.filter, sources=context.sources)
     try:
-        with open_stream(context.path) as (_, stream):
+        with context.reopen() as stream:
             for _ in _DocumentParser(syntax, stream, again, by_line=True).parse_rows():
                 pass
     except InputError as error:
@@ -333,9 +337,12 @@ class _DocumentParser:
         self._context = context
         self._parser_format = syntax.parser_format
         self._labels = BlankNodeLabels()
+        self._error_line: int | None = None
+        self._errors_in_line = 0
         source: io.BufferedIOBase = stream
         if syntax is _JSON_LD:
-            source, self._parser_format = _open_json(stream)
+            resolved = resolve_contexts(stream, context.sources.contexts)
+            source, self._parser_format = _open_json(resolved)
         self._stream = syntax.stream_type(source, by_line=by_line)
 
     def parse_rows(self) -> Iterator[tuple[Triple, int]]:
@@ -380,13 +387,19 @@ class _DocumentParser:
     def _report_syntax_error(self, error: SyntaxError) -> None:
         reason = describe_syntax_error(error)
         if reason.startswith(_REMOTE_CONTEXT_MESSAGE):
-            reason = "remote @context is not fetched: put it into the file"
+            reason = "a remote @context is not fetched: give it by --context URL=FILE"
         elif self._parser_format is RdfFormat.STREAMING_JSON_LD and error.lineno is None:
             reason += f"; files larger than {MAX_WHOLE_JSON_BYTES >> 20} MiB are streamed"
         problem = f"not {self._syntax.name} ({reason})"
         input_error = InputError(problem, line=error.lineno or self._stream.line)
         if not self._syntax.recovers:
             raise input_error
+        is_same_line = input_error.line == self._error_line
+        self._error_line = input_error.line
+        self._errors_in_line = self._errors_in_line + 1 if is_same_line else 1
+        if self._errors_in_line > MAX_ERRORS_IN_LINE:
+            problem = f"{problem}; the line has more than {MAX_ERRORS_IN_LINE} errors"
+            raise InputError(problem, line=input_error.line)
         self._context.report_error(input_error)
 
 

@@ -6,13 +6,16 @@ is what the reader of a format is given: the file, the filter, and where to repo
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from everalign.errors import ConfigError, InputError
+from everalign.io.sources import SourceOptions
 from everalign.io.streams import ErrorHandler
 from everalign.io.terms import Statements, Triple, shorten_text
 
@@ -209,6 +212,8 @@ class ReadCounts:
 
     prefixes: dict[str, str] = field(default_factory=dict)
     """The namespace of each prefix that the files declare; the first declaration counts."""
+    notes: list[str] = field(default_factory=list)
+    """What was found out about the files, such as an encoding; one line each."""
 
     def is_empty(self) -> bool:
         """Tell whether nothing was found at all.
@@ -235,10 +240,28 @@ class ReadContext:
     counts: ReadCounts = field(default_factory=ReadCounts)
     """The counts of all files that are read together."""
 
+    sources: SourceOptions = field(default_factory=SourceOptions)
+    """How the user wants files to be opened."""
+
+    reopen: Callable[[], AbstractContextManager[io.BufferedReader]] | None = None
+    """Opens the same bytes from the beginning, to look for the line of an error; None if the file
+    can be read only once."""
+
     @property
     def error_handler(self) -> ErrorHandler | None:
         """`report_error`, if reading goes on after an error."""
         return self.report_error if self.skip_errors else None
+
+    def add_note(self, note: str) -> None:
+        """Tell the user what was found out about the file.
+
+        Args:
+            note: What was found out, without the name of the file.
+        """
+        line = f"{self.path}: {note}"
+        # A file may be opened twice, and a thousand files may have the same peculiarity.
+        if line not in self.counts.notes and len(self.counts.notes) < MAX_LISTED_ERRORS:
+            self.counts.notes.append(line)
 
     def report_error(self, error: InputError) -> None:
         """Raise an error, or count and list it if errors are skipped.

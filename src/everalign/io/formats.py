@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from everalign.errors import ConfigError, InputError
 from everalign.io import documents, ntriples
+from everalign.io.archives import ARCHIVE_SUFFIXES, ArchiveMember, read_members
+from everalign.io.encodings import Tell, ignore_note, open_as_utf8
 from everalign.io.filters import ReadContext
 from everalign.io.rdf_patch import read_rdf_patch
-from everalign.io.streams import COMPRESSION_SUFFIXES, open_stream
+from everalign.io.streams import (
+    BLOCK_BYTES,
+    COMPRESSION_SUFFIXES,
+    decompress_stream,
+    is_archive,
+    open_bytes,
+    prepend_bytes,
+)
 from everalign.io.tables import read_parquet, read_table
 from everalign.io.terms import Statements, Triple
 
@@ -135,20 +144,32 @@ FORMATS: list[FileFormat] = [
 # Suffixes of formats that users may try; without this they would be read as tables.
 _UNSUPPORTED_SUFFIXES = {
     ".n3": "Notation3",
-    ".xz": "xz",
-    ".zip": "zip",
     ".7z": "7z",
+    ".rar": "RAR",
     ".csv": "CSV",
 }
+
+
+# Enough to recognise an archive.
+_ARCHIVE_START_BYTES = 512
+# How many files of an archive are named that are not read.
+_LISTED_MEMBERS = 5
+# What tells RDF/XML from other XML in an archive.
+_RDF_NAMESPACE = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 
 class OpenedFile(NamedTuple):
     """A file that is open for reading."""
 
     path: Path
+    """The file; for a file in an archive, the path of the archive and the name inside of it."""
+
     format: FileFormat
     stream: io.BufferedReader
-    """The decompressed bytes, from the beginning."""
+    """The decompressed bytes as UTF-8, from the beginning."""
+
+    is_member: bool = False
+    """Whether the file is in an archive."""
 
 
 def register_format(file_format: FileFormat) -> None:
@@ -173,7 +194,7 @@ def open_file(path: Path) -> Iterator[OpenedFile]:
     """Open a file, optionally compressed, and recognise its format.
 
     Args:
-        path: The file to open.
+        path: The file to open. It must not be an archive.
 
     Yields:
         The open file.
@@ -182,14 +203,106 @@ def open_file(path: Path) -> Iterator[OpenedFile]:
         InputError: The file cannot be read, has an unsupported format, or its content
             contradicts its name.
     """
-    suffix = _get_suffix(path)
-    by_name = next((known for known in FORMATS if suffix in known.suffixes), None)
-    if by_name is None and (unsupported := _UNSUPPORTED_SUFFIXES.get(suffix)):
+    with closing(open_files(path)) as files:
+        file = next(files)
+        if file.is_member:
+            raise InputError("is an archive, expected a single file: unpack it", path=path)
+        yield file
+
+
+def open_files(
+    path: Path, encoding: str | None = None, tell: Tell = ignore_note
+) -> Generator[OpenedFile, None, None]:
+    """Open a file, optionally compressed, or the files of an archive one after the other.
+
+    Args:
+        path: The file or archive to open.
+        encoding: The encoding of text that is not UTF-8 and does not say what it is.
+        tell: Called with a note on encodings, and on files of an archive that are not read.
+
+    Yields:
+        The open file, or each open file of the archive; each until the next is asked for.
+
+    Raises:
+        InputError: A file cannot be read, has an unsupported format, or its content contradicts
+            its name; or an archive has no file in a known format.
+    """
+    with open_bytes(path) as file:
+        # Opened once, since it may be a pipe.
+        first_bytes = file.read(_ARCHIVE_START_BYTES)
+        if not is_archive(first_bytes):
+            _check_suffix(path, is_empty=not first_bytes)
+            stream = open_as_utf8(prepend_bytes(first_bytes, file), path, encoding, tell)
+            start = stream.read(BLOCK_BYTES)
+            file_format = _recognise_format(path, _find_format(path), start)
+            yield OpenedFile(path, file_format, prepend_bytes(start, stream))
+            return
+    if not path.is_file():
+        raise InputError("is an archive in a pipe: write it to a file", path=path)
+    yield from _open_members(path, encoding, tell)
+
+
+def is_known_name(path: Path) -> bool:
+    """Tell whether the name of a file says what it is.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Whether its suffix, before that of a compression, is that of a format or an archive.
+    """
+    return _find_format(path) is not None or _get_suffix(path) in ARCHIVE_SUFFIXES
+
+
+def _check_suffix(path: Path, *, is_empty: bool) -> None:
+    if unsupported := _UNSUPPORTED_SUFFIXES.get(_get_suffix(path)):
         supported = ", ".join(known.name for known in FORMATS)
         problem = f"{unsupported} is not supported; supported formats are {supported}"
         raise InputError(problem, path=path)
-    with open_stream(path) as (start, stream):
-        yield OpenedFile(path, _recognise_format(path, by_name, start), stream)
+    if _get_suffix(path) in ARCHIVE_SUFFIXES and not is_empty:
+        raise InputError("is named like an archive but does not begin like one", path=path)
+
+
+def _open_members(path: Path, encoding: str | None, tell: Tell) -> Iterator[OpenedFile]:
+    skipped: list[str] = []
+    found_any = False
+    for member in read_members(path):
+        file = _open_member(member, encoding, tell)
+        if file is None:
+            skipped.append(str(member.path.relative_to(path)))
+        else:
+            found_any = True
+            yield file
+    if not found_any:
+        names = ", ".join(skipped[:_LISTED_MEMBERS]) or "nothing"
+        raise InputError(f"has no file in a known format, found {names}", path=path)
+    if skipped:
+        more = ", …" if len(skipped) > _LISTED_MEMBERS else ""
+        names = ", ".join(skipped[:_LISTED_MEMBERS]) + more
+        tell(f"{len(skipped)} of its files are not read: {names}")
+
+
+def _open_member(member: ArchiveMember, encoding: str | None, tell: Tell) -> OpenedFile | None:
+    """Open a file of an archive, None if it is not of a format of graphs."""
+    by_name = _find_format(member.path)
+    is_hidden = member.path.name.startswith(".") or "__MACOSX" in member.path.parts
+    # Texts are documentation, and Parquet must be a file of its own.
+    suffix = _get_suffix(member.path)
+    if member.stream is None or by_name is None or is_hidden or by_name.magic or suffix == ".txt":
+        return None
+    stream = open_as_utf8(
+        decompress_stream(member.stream, member.path), member.path, encoding, tell
+    )
+    start = stream.read(BLOCK_BYTES)
+    if suffix == ".xml" and _RDF_NAMESPACE not in start:
+        return None
+    file_format = _recognise_format(member.path, by_name, start)
+    return OpenedFile(member.path, file_format, prepend_bytes(start, stream), is_member=True)
+
+
+def _find_format(path: Path) -> FileFormat | None:
+    suffix = _get_suffix(path)
+    return next((known for known in FORMATS if suffix in known.suffixes), None)
 
 
 def _recognise_format(path: Path, by_name: FileFormat | None, start: bytes) -> FileFormat:

@@ -41,10 +41,11 @@ _PLAIN_STATEMENT = re.compile(
     rf"(?:<(?!_:){IRI_CHARACTER}+> ){{2}}(?:<(?!_:){IRI_CHARACTER}+>|{CANONICAL_LITERAL}) \."
 )
 # The tokens of a statement: literals, <_:label>, IRIs, blank nodes and prefixed names. Only the
-# second and the last have groups, since only they are replaced.
+# second and the last have groups, since only they are replaced. A prefix is looked for at the
+# beginning of a word only: a long word without a colon would be searched from each of its letters.
 _TOKEN = re.compile(
     r'"[^"\\]*(?:\\.[^"\\]*)*"(?:@[A-Za-z0-9-]+)?|<(_:[^<>\s]+)>|<[^<>]*>|_:[^\s<>"]+'
-    r"|([^\s<>\"^:]*):([^\s<>\"^]*)(?<!\.)"
+    r"|(?<![^\s<>\"^:])([^\s<>\"^:]*+):([^\s<>\"^]*)(?<!\.)"
 )
 
 

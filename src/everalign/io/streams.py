@@ -1,7 +1,8 @@
 """Files as streams: paths to bytes, bytes to blocks of text, and files written atomically.
 
-Compressed files (gzip, bzip2, Zstandard) are recognised by their first bytes and decompressed
-on the fly. No function here holds more than a block of a file in memory.
+Compressed files (gzip, bzip2, xz, Zstandard) are recognised by their first bytes and decompressed
+on the fly, and text in other encodings is given as UTF-8. No function here holds more than a block
+of a file in memory.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import os
 import zlib
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol, TypeAlias
 
 from everalign.errors import InputError
+from everalign.io.encodings import Tell, ignore_note, open_as_utf8
 
 # Larger blocks do not fit the processor's cache and are parsed more slowly.
 BLOCK_BYTES = 1 << 16
@@ -27,10 +29,15 @@ MAX_LINE_BYTES = 1 << 24
 MAX_COMPRESSION_RATIO = 1000
 # The ratio is not checked below this size, which any machine can hold.
 UNCHECKED_BYTES = 1 << 26
-COMPRESSION_SUFFIXES = (".gz", ".bz2", ".zst")
+ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+# Where the header of a tar archive says what it is.
+_TAR_MAGIC = slice(257, 262)
+COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # A Zstandard block takes at least 4 bytes and expands to at most 128 KiB, so that a chunk of
 # this size expands to at most 32 MiB.
 _ZSTD_CHUNK_BYTES = 1 << 10
+# Enough for files that `xz -9` made, which need 65 MiB to be read.
+_XZ_MEMORY_BYTES = 1 << 28
 
 ErrorHandler: TypeAlias = Callable[[InputError], None]
 
@@ -67,24 +74,60 @@ def read_text_blocks(path: Path) -> Iterator[TextBlock]:
 
 
 @contextmanager
-def open_stream(path: Path) -> Iterator[tuple[bytes, io.BufferedReader]]:
+def open_stream(
+    path: Path, encoding: str | None = None, tell: Tell = ignore_note
+) -> Iterator[tuple[bytes, io.BufferedReader]]:
     """Open a file, optionally compressed, for reading.
+
+    Args:
+        path: The file to open.
+        encoding: The encoding if the text is not UTF-8 and does not say what it is.
+        tell: Called with a note if the text is in another encoding than UTF-8.
+
+    Yields:
+        The first bytes of the file, and a stream of the whole file; both decompressed, as UTF-8
+        and without a byte order mark.
+
+    Raises:
+        InputError: The file cannot be read. Errors of the operating system inside of the
+            ``with`` block are converted as well.
+    """
+    with open_bytes(path) as stream:
+        text = open_as_utf8(stream, path, encoding, tell)
+        start = text.read(BLOCK_BYTES)
+        if is_archive(start):
+            raise InputError("is an archive, expected a single file: unpack it", path=path)
+        yield start, prepend_bytes(start, text)
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[io.BufferedReader]:
+    """Open a file, optionally compressed, for reading its bytes as they are.
 
     Args:
         path: The file to open.
 
     Yields:
-        The first bytes of the file, and a stream of the whole file; both decompressed and
-        without a byte order mark.
+        The decompressed bytes.
 
     Raises:
         InputError: The file cannot be read. Errors of the operating system inside of the
             ``with`` block are converted as well.
     """
     with _convert_os_errors(path), path.open("rb") as file:
-        stream = _decompress_stream(file, path)
-        start = stream.read(BLOCK_BYTES).removeprefix(BOM_UTF8)
-        yield start, prepend_bytes(start, stream)
+        yield decompress_stream(file, path)
+
+
+def is_archive(start: bytes) -> bool:
+    """Tell whether a file is an archive.
+
+    Args:
+        start: The first bytes of the file, decompressed.
+
+    Returns:
+        Whether it is zip or tar.
+    """
+    return start.startswith(ZIP_STARTS) or start[_TAR_MAGIC] == b"ustar"
 
 
 def prepend_bytes(start: bytes, stream: io.BufferedReader) -> io.BufferedReader:
@@ -163,6 +206,24 @@ def write_atomically(path: str | Path) -> Iterator[IO[bytes]]:
         raise
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def decompress_stream(file: io.BufferedReader, path: Path) -> io.BufferedReader:
+    """Decompress a stream if its first bytes say that it is compressed.
+
+    Args:
+        file: The bytes of a file.
+        path: The file, for error messages.
+
+    Returns:
+        The decompressed bytes. Damaged data and bombs are an `InputError` when they are read.
+    """
+    start = file.peek(6)
+    for magic, (name, decompress) in _COMPRESSIONS.items():
+        if start.startswith(magic):
+            stream = _DecompressedStream(name, decompress, _CountedStream(file), path)
+            return io.BufferedReader(stream)
+    return file
 
 
 class _PrependedStream(io.RawIOBase):
@@ -330,17 +391,51 @@ class _ZstandardStream(io.RawIOBase):
         return b"".join(parts)
 
 
+class _XzStream(io.RawIOBase):
+    """The content of an xz file, which may have several streams with zero bytes between them."""
+
+    def __init__(self, compressed: io.BufferedReader) -> None:
+        self._compressed = compressed
+        self._decompressor = self._begin_stream()
+        self._unused = b""
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        while True:
+            if self._decompressor.eof:
+                self._unused = self._decompressor.unused_data
+                if not self._skip_padding():
+                    return 0
+                self._decompressor = self._begin_stream()
+            chunk, self._unused = self._unused, b""
+            if not chunk and self._decompressor.needs_input:
+                chunk = self._compressed.read1(BLOCK_BYTES)
+                if not chunk:
+                    raise EOFError
+            try:
+                content = self._decompressor.decompress(chunk, len(buffer))
+            except lzma.LZMAError as error:
+                raise _DamagedDataError(error) from None
+            if content:
+                buffer[: len(content)] = content
+                return len(content)
+
+    def _skip_padding(self) -> bool:
+        """Skip zero bytes, and tell whether another stream follows."""
+        while not (rest := self._unused.lstrip(b"\0")):
+            self._unused = self._compressed.read1(BLOCK_BYTES)
+            if not self._unused:
+                return False
+        self._unused = rest
+        return True
+
+    @staticmethod
+    def _begin_stream() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
+
+
 _COMPRESSIONS: dict[bytes, tuple[str, _Decompressor]] = {
     b"\x1f\x8b": ("gzip", lambda compressed: gzip.GzipFile(fileobj=compressed)),
     b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ\x00": ("xz", _XzStream),
     b"\x28\xb5\x2f\xfd": ("Zstandard", _ZstandardStream),
 }
-
-
-def _decompress_stream(file: io.BufferedReader, path: Path) -> io.BufferedReader:
-    start = file.peek(4)
-    for magic, (name, decompress) in _COMPRESSIONS.items():
-        if start.startswith(magic):
-            stream = _DecompressedStream(name, decompress, _CountedStream(file), path)
-            return io.BufferedReader(stream)
-    return file

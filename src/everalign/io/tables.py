@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from everalign.errors import ConfigError, InputError
+from everalign.io.arrow_errors import convert_arrow_errors
 from everalign.io.filters import ReadContext
 from everalign.io.ntriples import is_statement_line
 from everalign.io.streams import (
@@ -165,15 +166,12 @@ def read_parquet(_stream: io.BufferedReader, context: ReadContext) -> Iterator[S
     """
     arrow = import_pyarrow()
     first_row = 1
-    try:
+    with convert_arrow_errors(context.path):
         with arrow.parquet.ParquetFile(context.path, memory_map=False) as file:
             columns = _find_columns(file, context.path)
         for rows in read_text_columns(columns, context.path):
             yield split_literals(_check_rows(rows, columns, first_row, context))
             first_row += len(rows)
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"cannot be read as Parquet ({reason})", path=context.path) from None
 
 
 def read_text_columns(columns: Sequence[str], path: Path) -> Iterator[list[TextRow]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from everalign.errors import ConfigError
 
+# What a machine with 64 GB of memory can hold, and far more snapshots than any use needs.
+_MAX_TRIPLES = 100_000_000
+_MAX_SNAPSHOTS = 1000
+_MAX_SEED = 2**64 - 1
 # Below 1, so that some correct facts and some shared entities always remain.
 _MAX_NOISE_SHARE = 0.95
 _NOISE_SHARES = (
@@ -65,8 +68,9 @@ class SampleConfig:
     """Share of the labels of a graph that are misspelt."""
 
     def __post_init__(self) -> None:
-        for name, minimum in (("triples", 1000), ("snapshots", 1), ("seed", 0)):
-            self._check_range(name, minimum, math.inf)
+        self._check_range("triples", 1000, _MAX_TRIPLES)
+        self._check_range("snapshots", 1, _MAX_SNAPSHOTS)
+        self._check_range("seed", 0, _MAX_SEED)
         for name in ("seed_share", "validation_share", "growth"):
             self._check_range(name, 0, 1)
         for name in _NOISE_SHARES:
@@ -78,6 +82,12 @@ class SampleConfig:
         value = getattr(self, name)
         # Negated comparisons, so that NaN is rejected too.
         if not value >= minimum:
-            raise ConfigError(f"{name} must be at least {minimum}, got {value}")
+            raise ConfigError(f"{name} must be at least {minimum}, got {_shorten(value)}")
         if not value <= maximum:
-            raise ConfigError(f"{name} must be at most {maximum}, got {value}")
+            raise ConfigError(f"{name} must be at most {maximum}, got {_shorten(value)}")
+
+
+def _shorten(value: float) -> str:
+    # Python refuses to write integers of thousands of digits.
+    is_long = isinstance(value, int) and abs(value) >= 10**20
+    return "a number of more than 20 digits" if is_long else str(value)

@@ -20,6 +20,7 @@ from everalign.io.streams import read_text_blocks
 from everalign.io.terms import IRI_CHARACTER, is_absolute_iri, shorten_text
 
 # Real metadata blocks have some kilobytes; YAML is parsed as a whole.
+_MAX_METADATA_DEPTH = 100
 _MAX_METADATA_CHARACTERS = 1 << 20
 # A cell in quotes, with quotes doubled inside, or without any.
 _CELL = re.compile(r'"([^"]*(?:""[^"]*)*)"|([^"\t]*)')
@@ -205,20 +206,26 @@ def _parse_metadata(lines: list[_NumberedLine]) -> tuple[_Metadata, list[Problem
         return lines[min(mark.line, len(lines) - 1)][0] if lines and mark else 0
 
     try:
-        # Looked for before anything is built, since nested aliases can fill the memory.
-        forbidden = [
-            Problem(find_line(event.start_mark), "YAML anchors, aliases and tags are not allowed")
-            for event in yaml.parse(text, Loader=yaml.BaseLoader)
-            if getattr(event, "anchor", None) or getattr(event, "tag", None)
-        ]
-        if forbidden:
-            return _Metadata(), forbidden[:1]
+        # Looked for before anything is built: nested aliases can fill the memory, and the time
+        # for nested brackets grows with the square of their depth.
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.BaseLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            problem = ""
+            if getattr(event, "anchor", None) or getattr(event, "tag", None):
+                problem = "YAML anchors, aliases and tags are not allowed"
+            elif depth > _MAX_METADATA_DEPTH:
+                problem = "the metadata are nested too deeply"
+            if problem:
+                return _Metadata(), [Problem(find_line(event.start_mark), problem)]
         # `BaseLoader` leaves all scalars strings: a version or a date must not become a number.
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         reason = " ".join(str(error.problem).split())
         return _Metadata(), [Problem(find_line(error.problem_mark), f"not YAML ({reason})")]
-    except (yaml.YAMLError, RecursionError) as error:
+    # `yaml` calls `chr` with whatever number an escape has.
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         reason = " ".join(str(error).split())
         return _Metadata(), [Problem(0, f"not YAML ({shorten_text(reason)})")]
     if root is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from everalign.errors import InputError
+from everalign.io.arrow_errors import convert_arrow_errors
 from everalign.io.links.records import ExportStyle, LinkLine, LinkRow
 from everalign.io.streams import TextBlock, read_text_blocks
 from everalign.io.tables import (
@@ -154,18 +155,13 @@ def read_parquet(path: Path) -> Iterator[LinkLine]:
     """
     arrow = import_pyarrow()
     number = 0
-    try:
+    with convert_arrow_errors(path):
         with arrow.parquet.ParquetFile(path) as file:
             _check_columns(file.schema_arrow, path)
         for rows in read_text_columns(_COLUMNS, path):
             for row in rows:
                 number += 1
                 yield _make_link(dict(zip(_COLUMNS, row, strict=True)), path, number)
-    except arrow.ArrowException as error:
-        raise InputError(f"cannot be read as Parquet ({error})", path=path) from None
-    except OSError as error:
-        problem = "does not exist" if isinstance(error, FileNotFoundError) else str(error)
-        raise InputError(problem, path=path) from None
 
 
 def find_tsv_problem(row: LinkRow) -> str | None:
