@@ -225,6 +225,32 @@ class CandidateStore:
         order = np.argsort(pairs.left * len(self.by_right.start) + pairs.right)
         return Pairs(*(column[order] for column in pairs))
 
+    def list_likely(self, left: Offsets, right: Offsets, min_probability: float) -> Pairs:
+        """List the likely candidates of left and of right entities.
+
+        Args:
+            left: Left entities, ascending and distinct.
+            right: Right entities, ascending and distinct.
+            min_probability: The least match probability.
+
+        Returns:
+            As `list_touching`, without those that are less likely.
+        """
+        pairs = Pairs(
+            *_list_likely(
+                *self.by_left,
+                self.rows["right"],
+                self.rows["probability"],
+                *self.by_right,
+                self.lefts["left"],
+                left,
+                right,
+                min_probability,
+            )
+        )
+        order = np.argsort(pairs.left * len(self.by_right.start) + pairs.right)
+        return Pairs(*(column[order] for column in pairs))
+
     def list_all(self) -> Pairs:
         """List all candidates.
 
@@ -467,14 +493,10 @@ def derive_matches(
         and level; for the right ones the same without level. The probabilities of one entity sum
         to 1 at most.
     """
-    pairs = store.list_touching(left, right)
+    pairs = store.list_likely(left, right, min_probability)
     probability = store.column("probability")
-    likely = (
-        (probability[pairs.row] >= min_probability)
-        & searchable[0][pairs.left]
-        & searchable[1][pairs.right]
-    )
-    pairs = Pairs(*(column[likely] for column in pairs))
+    admitted = searchable[0][pairs.left] & searchable[1][pairs.right]
+    pairs = Pairs(*(column[admitted] for column in pairs))
     totals = np.maximum(
         *_sum_probabilities(
             *store.by_left,
@@ -511,6 +533,45 @@ def _find_rows(
         row = find_first(right, start[left_ids[i]], end, right_ids[i])
         out[i] = row if row < end and right[row] == right_ids[i] else -1
     return out
+
+
+@jit_cached()
+def _list_likely(
+    left_start: Offsets,
+    left_stop: Offsets,
+    row_right: IntArray,
+    probability: FloatArray,
+    right_start: Offsets,
+    right_stop: Offsets,
+    row_left: IntArray,
+    left_ids: Offsets,
+    right_ids: Offsets,
+    min_probability: float,
+) -> tuple[Offsets, Offsets, Offsets]:
+    room = 0
+    for x in left_ids:
+        room += left_stop[x] - left_start[x]
+    for x2 in right_ids:
+        room += right_stop[x2] - right_start[x2]
+    rows = np.empty(room, dtype=np.int64)
+    left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    count = 0
+    for x in left_ids:
+        for row in range(left_start[x], left_stop[x]):
+            if probability[row] >= min_probability:
+                rows[count], left[count], right[count] = row, x, row_right[row]
+                count += 1
+    for x2 in right_ids:
+        for k in range(right_start[x2], right_stop[x2]):
+            x = row_left[k]
+            row = find_first(row_right, left_start[x], left_stop[x], x2)
+            if probability[row] >= min_probability:
+                # Those of the left entities are listed already.
+                place = np.searchsorted(left_ids, x)
+                if place == left_ids.size or left_ids[place] != x:
+                    rows[count], left[count], right[count] = row, x, x2
+                    count += 1
+    return rows[:count], left[:count], right[:count]
 
 
 @jit_cached()
