@@ -12,7 +12,7 @@ import numpy as np
 from everalign.graph.triples import IntArray
 
 # All stored names are loaded where there are no more than these, …
-FEW_NAMES = 1000
+FEW_NAMES = 64
 # … or once more than one in so many was looked up: from there on, one pass over all of them is
 # faster than further queries.
 LOOKUP_SHARE = 6
