@@ -42,11 +42,13 @@ from everalign import Aligner
 from everalign.benchmark.protocol import software_versions
 from everalign.methods import METHODS, MethodEntry, register_method
 from everalign.state import StateStore
-from kill_test import SameId, check_acknowledged, describe, run_steps
+from kill_test import SameId, check_acknowledged, describe, find_backup, run_steps
 from measurement import RESULTS, ResultFile, Row
 
 # A file system in memory: what is simulated need not reach a disk.
 MEMORY = Path("/dev/shm")
+# In directories that are not there yet either.
+STATE = Path("alignments", "first", "state")
 # One state in so many comes from a recovery that is recorded, and each recording gives so many.
 RECOVERY_SHARE, STATES_OF_RECOVERY = 5, 20
 
@@ -141,7 +143,7 @@ def record_series(
         acknowledged = Path(name).resolve() / "acknowledged"
         command = [sys.executable, __file__, "--run", str(directory), str(acknowledged), *done]
         operations, first = record_program(command, directory, acknowledged)
-    return Recording(operations, first, [*done], wanted or describe(directory / "state"))
+    return Recording(operations, first, [*done], wanted or describe(directory / STATE))
 
 
 def record_recovery(recording: Recording, seed: str) -> Recording:
@@ -249,14 +251,14 @@ def check_directory(directory: Path, done: Sequence[str], wanted: list[object]) 
     Raises:
         AssertionError: Something is lost, damaged, or another result.
     """
-    state = directory / "state"
+    state = directory / STATE
     check_acknowledged(state, [*done])
     if Aligner.exists(state):
         StateStore.open(state, write=True).close()
         if findings := Aligner(state).verify().findings:
             raise AssertionError(f"damaged: {findings}")
     run_steps(state, done=done)
-    for copy in (state, state.with_name("backup")):
+    for copy in (state, find_backup(state)):
         if describe(copy) != wanted:
             raise AssertionError(f"{copy.name} differs from a run without a power cut")
 
@@ -282,7 +284,7 @@ def run_recorded(directory: Path, acknowledged: Path, done: Sequence[str]) -> No
     """
     register_series_method()
     with acknowledged.open("ab", buffering=0) as file:
-        run_steps(directory / "state", lambda step: file.write(step.encode()), done)
+        run_steps(directory / STATE, lambda step: file.write(step.encode()), done)
 
 
 def measure_states(states: int, seed: int, only: int | None) -> Row:

@@ -75,6 +75,18 @@ class Step(NamedTuple):
     act: Act
 
 
+def find_backup(state: Path) -> Path:
+    """Return where the series makes its backup.
+
+    Args:
+        state: The state directory.
+
+    Returns:
+        The path of the backup, in a directory that is made for it.
+    """
+    return state.with_name("copies") / "backup"
+
+
 def list_steps() -> list[Step]:
     """The series; each step can be run again, those up to a revert until it is acknowledged.
 
@@ -97,7 +109,7 @@ def list_steps() -> list[Step]:
         Step("revert", lambda state: Aligner(state).revert(CONFIRMED_VERSION)),
         Step("third", lambda state: Aligner(state).update(right=[("r2", "r-r0", "m")])),
         Step("compact", lambda state: Aligner(state).compact()),
-        Step("backup", lambda state: Aligner(state).backup(state.with_name("backup"))),
+        Step("backup", lambda state: Aligner(state).backup(find_backup(state))),
     ]
 
 
@@ -269,7 +281,7 @@ def check_acknowledged(state: Path, done: list[str]) -> None:
         "revert": any(report.source.startswith("revert") for report in status.reports),
         "third": status.right_triples == len(set(RIGHT)) + 1,
         "compact": True,
-        "backup": Aligner.exists(state.with_name("backup")),
+        "backup": Aligner.exists(find_backup(state)),
     }
     lost = [name for name in done if not wanted[name]]
     if lost:
@@ -290,7 +302,7 @@ def run_trial(directory: Path, deaths: list[int], wanted: list[object]) -> None:
         done.update(acknowledged)
         check_acknowledged(state, acknowledged)
     run_steps(state, done=done)
-    for copy in (state, state.with_name("backup")):
+    for copy in (state, find_backup(state)):
         if describe(copy) != wanted:
             raise AssertionError(f"{copy} differs after deaths at {deaths}")
 
