@@ -2,12 +2,13 @@
 
     python benchmarks/crash_simulation.py --states 1000 [--seed 0] [--json OUT]
 
-The series of `kill_test.py` is run once, and all that it does to the disk is recorded with `strace`
-(Linux), what SQLite writes included. From the recording, states are made in which a disk may be
-after a power cut: after every single operation, and at random. What was forced to the disk by then
-is there; of the rest, writes are dropped, torn and reordered, sizes and names are those of before
-or after (`disk_model.py` says exactly what may happen). A fifth of the states come from recordings
-that begin in such a state: the power is cut again while or after a command recovers from it.
+The series of `kill_test.py` is run once, a part of it while a view is open, and all that it does
+to the disk is recorded with `strace` (Linux), what SQLite writes included. From the recording,
+states are made in which a disk may be after a power cut: after every single operation, and at
+random. What was forced to the disk by then is there; of the rest, writes are dropped, torn and
+reordered, sizes and names are those of before or after (`disk_model.py` says exactly what may
+happen). A fifth of the states come from recordings that begin in such a state: the power is cut
+again while or after a command recovers from it.
 
 In each state, all that was acknowledged before must be there, `verify` must find nothing once a
 writer has opened the state, and the series must run to the same result as without a power cut. The
@@ -24,7 +25,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -126,9 +127,7 @@ def register_series_method() -> None:
         register_method(entry)
 
 
-def record_series(
-    directory: Path, done: Sequence[str], wanted: list[object] | None
-) -> Recording:
+def record_series(directory: Path, done: Sequence[str], wanted: list[object] | None) -> Recording:
     """Run the series in a process that is traced.
 
     Args:
@@ -188,7 +187,7 @@ _recording: Recording | None = None
 
 
 def choose_cuts(recording: Recording, numbers: Sequence[int], seed: int) -> list[int]:
-    """Choose when the power is cut: after each operation once, then at random.
+    """Choose when the power is cut: after each operation once, acknowledged steps first.
 
     Args:
         recording: The recording.
@@ -196,10 +195,13 @@ def choose_cuts(recording: Recording, numbers: Sequence[int], seed: int) -> list
         seed: Of the random numbers.
 
     Returns:
-        A number of operations for each state; the same for the same number.
+        A number of operations for each state, the same for the same number; at random if there
+        are more states than operations.
     """
     moments = range(recording.first, len(recording.operations) + 1)
     every = random.Random(seed).sample(moments, len(moments))
+    # Right after a step was acknowledged, there is most to lose.
+    every.sort(key=lambda cut: not list_acknowledged(recording.operations[max(0, cut - 1) : cut]))
     return [
         every[number] if number < len(every) else random.Random(number).choice(moments)
         for number in numbers
@@ -283,8 +285,18 @@ def run_recorded(directory: Path, acknowledged: Path, done: Sequence[str]) -> No
         done: The names of the steps that were acknowledged before.
     """
     register_series_method()
-    with acknowledged.open("ab", buffering=0) as file:
-        run_steps(directory / STATE, lambda step: file.write(step.encode()), done)
+    state = directory / STATE
+    with acknowledged.open("ab", buffering=0) as file, ExitStack() as views:
+
+        def acknowledge(step: str) -> None:
+            file.write(step.encode())
+            # While somebody reads, SQLite leaves decisions in its write-ahead log.
+            if step == "confirm":
+                views.enter_context(Aligner(state).session()).status()
+            elif step == "second":
+                views.close()
+
+        run_steps(state, acknowledge, done)
 
 
 def measure_states(states: int, seed: int, only: int | None) -> Row:

@@ -169,7 +169,7 @@ class _TraceReader:
     def _follow_creat(self, arguments: list[str], returned: int) -> None:
         self._follow_openat(["AT_FDCWD", arguments[0], "O_CREAT|O_TRUNC"], returned)
 
-    def _follow_close(self, arguments: list[str], returned: int) -> None:
+    def _follow_close(self, arguments: list[str], _returned: int) -> None:
         self._open.pop(int(arguments[0]), None)
 
     def _follow_dup(self, arguments: list[str], returned: int) -> None:
@@ -208,24 +208,24 @@ class _TraceReader:
         if file and file.node is not None:
             self._write(file.node, int(arguments[3]), _decode(arguments[1])[:returned])
 
-    def _follow_ftruncate(self, arguments: list[str], returned: int) -> None:
+    def _follow_ftruncate(self, arguments: list[str], _returned: int) -> None:
         file = self._open.get(int(arguments[0]))
         if file and file.node is not None:
             self._change_size(file.node, int(arguments[1]))
 
-    def _follow_truncate(self, arguments: list[str], returned: int) -> None:
+    def _follow_truncate(self, arguments: list[str], _returned: int) -> None:
         place = self._find_place(self._resolve(arguments[0]))
         if place is not None:
             self._change_size(self._names[place], int(arguments[1]))
 
-    def _follow_fsync(self, arguments: list[str], returned: int) -> None:
+    def _follow_fsync(self, arguments: list[str], _returned: int) -> None:
         file = self._open.get(int(arguments[0]))
         if file and file.node is not None:
             self.operations.append(Sync(file.node))
 
     _follow_fdatasync = _follow_fsync
 
-    def _follow_mmap(self, arguments: list[str], returned: int) -> None:
+    def _follow_mmap(self, arguments: list[str], _returned: int) -> None:
         file = self._open.get(int(arguments[4]))
         is_written = "PROT_WRITE" in arguments[2] and "MAP_SHARED" in arguments[3]
         if file and file.node is not None and is_written:
@@ -233,7 +233,7 @@ class _TraceReader:
             if not name.endswith(MAPPED_SUFFIX):
                 raise NotImplementedError(f"writes through a map are not modelled: {name}")
 
-    def _follow_mkdirat(self, arguments: list[str], returned: int) -> None:
+    def _follow_mkdirat(self, arguments: list[str], _returned: int) -> None:
         place = self._find_place(self._resolve(arguments[1], arguments[0]))
         if place is not None:
             self._add_node(place)
@@ -241,7 +241,7 @@ class _TraceReader:
     def _follow_mkdir(self, arguments: list[str], returned: int) -> None:
         self._follow_mkdirat(["AT_FDCWD", *arguments], returned)
 
-    def _follow_unlinkat(self, arguments: list[str], returned: int) -> None:
+    def _follow_unlinkat(self, arguments: list[str], _returned: int) -> None:
         place = self._find_place(self._resolve(arguments[1], arguments[0]))
         if place is not None:
             self._change_names((*place, None))
@@ -251,7 +251,7 @@ class _TraceReader:
 
     _follow_rmdir = _follow_unlink
 
-    def _follow_renameat(self, arguments: list[str], returned: int) -> None:
+    def _follow_renameat(self, arguments: list[str], _returned: int) -> None:
         source = self._find_place(self._resolve(arguments[1], arguments[0]))
         target = self._find_place(self._resolve(arguments[3], arguments[2]))
         if source is None and target is None:
