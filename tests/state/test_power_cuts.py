@@ -26,6 +26,7 @@ from disk_model import (
 )
 from disk_trace import can_trace, record_program
 from everalign.methods import METHODS
+from everalign.state import StateStore
 
 needs_tracer = pytest.mark.skipif(
     not can_trace(), reason="strace is not there or may not trace (apt-get install strace)"
@@ -45,6 +46,15 @@ acknowledged.write_text("done")
 folder = os.open(directory / "new", os.O_RDONLY)
 os.fsync(folder)
 os.unlink("old", dir_fd=os.open(directory, os.O_RDONLY))
+"""
+CREATION = """
+import sys
+from pathlib import Path
+from everalign.state import StateStore
+from everalign.state.backup import copy_state
+directory = Path(sys.argv[1])
+StateStore.create(directory / "new" / "newer" / "state", {}).close()
+copy_state(directory / "new" / "newer" / "state", directory / "copies" / "first" / "backup")
 """
 GENTLE, HARSH = Harshness(512, False, False), Harshness(512, True, True)
 
@@ -99,6 +109,22 @@ def test_system_calls_are_recorded_with_what_they_write(tmp_path: Path) -> None:
     second = ("new/second", b"abcd")
     old = ("old", b"old")
     assert kept == {(second, old), (second,), (old,), ()}
+
+
+@needs_tracer
+def test_parents_of_a_new_state_and_of_a_backup_are_there(tmp_path: Path) -> None:
+    directory = tmp_path / "files"
+    directory.mkdir()
+    operations, _ = record_program(
+        [sys.executable, "-c", CREATION, str(directory)], directory, tmp_path / "acknowledged"
+    )
+    for seed in range(20):
+        left = tmp_path / str(seed)
+        left.mkdir()
+        rng = random.Random(seed)
+        write_state(simulate_cut(operations, HARSH, rng), left, rng, garbage=True)
+        for state in (left / "new" / "newer" / "state", left / "copies" / "first" / "backup"):
+            StateStore.open(state, write=False).close()
 
 
 def test_sectors_are_kept_or_lost_one_by_one() -> None:
