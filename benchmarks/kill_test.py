@@ -17,7 +17,7 @@ import os
 import random
 import signal
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +36,9 @@ SEEDS = [(f"l{n}", f"r{n}") for n in range(6)]
 # Without a training that takes seconds: what is stored and how is the same for every method.
 CONFIG = Config(method="same-id")
 CALLS = ("fsync", "replace", "rename", "mkdir", "unlink", "rmdir")
+# The version that takes up the confirmation, wherever the series was killed before.
+CONFIRMED_VERSION = 2
+REVERTED_STEPS = ("second", "revert")
 # Instructions of SQLite's virtual machine between two moments at which a child may die.
 SQLITE_STEP = 500
 
@@ -72,8 +75,20 @@ class Step(NamedTuple):
     act: Act
 
 
+def find_backup(state: Path) -> Path:
+    """Return where the series makes its backup.
+
+    Args:
+        state: The state directory.
+
+    Returns:
+        The path of the backup, in a directory that is made for it.
+    """
+    return state.with_name("copies") / "backup"
+
+
 def list_steps() -> list[Step]:
-    """The series; each step can be run again at any time.
+    """The series; each step can be run again, those up to a revert until it is acknowledged.
 
     Returns:
         The steps in order.
@@ -91,21 +106,31 @@ def list_steps() -> list[Step]:
         Step("confirm", confirm),
         Step("reject", reject),
         Step("second", lambda state: Aligner(state).update(right=[("r1", "r-r0", "n")])),
+        Step("revert", lambda state: Aligner(state).revert(CONFIRMED_VERSION)),
+        Step("third", lambda state: Aligner(state).update(right=[("r2", "r-r0", "m")])),
         Step("compact", lambda state: Aligner(state).compact()),
-        Step("backup", lambda state: Aligner(state).backup(state.with_name("backup"))),
+        Step("backup", lambda state: Aligner(state).backup(find_backup(state))),
     ]
 
 
-def run_steps(state: Path, acknowledge: Callable[[str], None] = lambda _: None) -> None:
+def run_steps(
+    state: Path,
+    acknowledge: Callable[[str], None] = lambda _: None,
+    done: Collection[str] = (),
+) -> None:
     """Run the series from its beginning; what is done already is done again without effect.
 
     Args:
         state: The state directory.
         acknowledge: Called with the name of each step that has returned.
+        done: The names of the steps that were acknowledged before. What a revert has undone is
+            not done again once the revert is acknowledged.
     """
+    left_out = REVERTED_STEPS if "revert" in done else ()
     for step in list_steps():
-        step.act(state)
-        acknowledge(step.name)
+        if step.name not in left_out:
+            step.act(state)
+            acknowledge(step.name)
 
 
 def watch_disk(reach: Callable[[], None], synced: Callable[[str], None]) -> None:
@@ -141,12 +166,15 @@ def _patch(
     return patched
 
 
-def run_child(state: Path, die_at: int | None) -> tuple[list[str], int]:
+def run_child(
+    state: Path, die_at: int | None, earlier: Collection[str] = ()
+) -> tuple[list[str], int]:
     """Run the series in a process of its own.
 
     Args:
         state: The state directory.
         die_at: The point at which the process dies; None for never.
+        earlier: The names of the steps that were acknowledged before.
 
     Returns:
         The names of the steps that were acknowledged, and how many points were reached.
@@ -157,7 +185,7 @@ def run_child(state: Path, die_at: int | None) -> tuple[list[str], int]:
         os.close(reader)
         code = 1
         with suppress(BaseException):
-            _run_watched(state, die_at, writer)
+            _run_watched(state, die_at, writer, earlier)
             code = 0
         os._exit(code)
     os.close(writer)
@@ -183,7 +211,7 @@ def run_child(state: Path, die_at: int | None) -> tuple[list[str], int]:
     return done, points[-1] if points else 0
 
 
-def _run_watched(state: Path, die_at: int | None, writer: int) -> None:
+def _run_watched(state: Path, die_at: int | None, writer: int, earlier: Collection[str]) -> None:
     points = itertools.count(1)
     last = 0
 
@@ -197,7 +225,7 @@ def _run_watched(state: Path, die_at: int | None, writer: int) -> None:
         os.write(writer, f"{line}\n".encode())
 
     watch_disk(reach, lambda path: tell(f"synced {path}"))
-    run_steps(state, lambda name: tell(f"done {name}"))
+    run_steps(state, lambda name: tell(f"done {name}"), earlier)
     tell(f"points {last}")
 
 
@@ -242,15 +270,18 @@ def check_acknowledged(state: Path, done: list[str]) -> None:
         return
     aligner = Aligner.open(state)
     history = {(event.kind, event.left, event.author) for event in aligner.history()}
-    triples = aligner.status()
+    status = aligner.status()
     wanted = {
-        "init": triples.version is not None,
-        "update": triples.left_triples == len(set(LEFT)) + 1,
+        "init": status.version is not None,
+        "update": status.left_triples == len(set(LEFT)) + 1,
         "confirm": ("confirmed", "l9", "ada") in history,
         "reject": ("rejected", "l8", "bo") in history,
-        "second": triples.right_triples == len(set(RIGHT)) + 1,
+        # The revert may have been done as well.
+        "second": any(report.right_added_triples for report in status.reports[1:]),
+        "revert": any(report.source.startswith("revert") for report in status.reports),
+        "third": status.right_triples == len(set(RIGHT)) + 1,
         "compact": True,
-        "backup": Aligner.exists(state.with_name("backup")),
+        "backup": Aligner.exists(find_backup(state)),
     }
     lost = [name for name in done if not wanted[name]]
     if lost:
@@ -265,12 +296,13 @@ def run_trial(directory: Path, deaths: list[int], wanted: list[object]) -> None:
         deaths: The points at which one process after the other dies.
         wanted: What `describe` says without a kill.
     """
-    state = directory / "state"
+    state, done = directory / "state", set[str]()
     for die_at in deaths:
-        done, _ = run_child(state, die_at)
-        check_acknowledged(state, done)
-    run_steps(state)
-    for copy in (state, state.with_name("backup")):
+        acknowledged, _ = run_child(state, die_at, done)
+        done.update(acknowledged)
+        check_acknowledged(state, acknowledged)
+    run_steps(state, done=done)
+    for copy in (state, find_backup(state)):
         if describe(copy) != wanted:
             raise AssertionError(f"{copy} differs after deaths at {deaths}")
 

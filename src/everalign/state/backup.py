@@ -18,7 +18,7 @@ from everalign._progress import Progress, no_progress
 from everalign.errors import StateDamagedError, StateError
 from everalign.state.catalogue import Catalogue
 from everalign.state.database import open_database
-from everalign.state.files import StateLayout, check_file, refuse_link
+from everalign.state.files import StateLayout, check_file, create_directory, refuse_link
 from everalign.state.inbox import open_inbox
 from everalign.state.verify import verify_state
 
@@ -55,7 +55,7 @@ def copy_state(source: str | Path, target: str | Path, progress: Progress = no_p
     refuse_link(goal.root)
     partial = StateLayout(goal.root.parent / f"{goal.root.name}.partial")
     try:
-        goal.root.parent.mkdir(parents=True, exist_ok=True)
+        create_directory(goal.root.parent)
         _copy_with_retries(origin, partial, progress)
         _check_copy(partial, progress)
         if goal.root.exists():

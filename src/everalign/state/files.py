@@ -318,6 +318,18 @@ def _create_folder(folder: Path) -> Iterator[None]:
         raise StateError(f"{folder} cannot be written: {error.strerror}") from error
 
 
+def create_directory(directory: Path) -> None:
+    """Create a directory and its parents where they are missing; they survive a power cut.
+
+    Args:
+        directory: The directory.
+    """
+    if not directory.is_dir():
+        create_directory(directory.parent)
+        directory.mkdir(exist_ok=True)
+        sync_directory(directory.parent)
+
+
 def remove_folder(folder: Path) -> None:
     """Remove the folder that an interrupted write left behind, if there is one.
 

@@ -30,6 +30,7 @@ from everalign.state.deltas import (
 from everalign.state.files import (
     LazyMapping,
     StateLayout,
+    create_directory,
     hold_lock,
     read_arrays,
     remove_folder,
@@ -109,13 +110,14 @@ class StateStore(LedgerReader):
         layout.check_links()
         _check_unused(layout)
         # Before the lock, which is a file in the directory.
-        layout.root.mkdir(parents=True, exist_ok=True)
+        create_directory(layout.root)
         with ExitStack() as resources:
             resources.enter_context(hold_lock(layout.lock))
             _check_unused(layout)  # again: another process may have been faster
             for folder in layout.folders:
                 folder.mkdir(exist_ok=True)
-            # The name of the directory itself is listed in its parent.
+            # The name of the directory itself is listed in its parent, and may be there since a
+            # creation that was interrupted before it was on the disk.
             sync_directory(layout.root.parent)
             create_inbox(layout)
             # Last: with its database, the directory counts as a state directory.
