@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         StateLockedError,
     )
     from everalign.graph import AttributeTriples, Graph
-    from everalign.io import ExportStyle, LinkChange, Prefixes, ReadOptions, TripleReader
+    from everalign.io import ExportStyle, LinkChange, Prefixes, ReadOptions, Table, TripleReader
     from everalign.matching import CandidatePairs
     from everalign.methods import (
         AlignmentTask,
@@ -99,7 +99,7 @@ _MODULES = {
         "StateLockedError",
     ],
     "graph": ["AttributeTriples", "Graph"],
-    "io": ["ExportStyle", "LinkChange", "Prefixes", "ReadOptions", "TripleReader"],
+    "io": ["ExportStyle", "LinkChange", "Prefixes", "ReadOptions", "Table", "TripleReader"],
     "matching": ["CandidatePairs"],
     "methods": [
         "AlignmentTask",
@@ -195,6 +195,7 @@ __all__ = [
     "StateError",
     "StateFormatError",
     "StateLockedError",
+    "Table",
     "TripleReader",
     "UpdateResult",
     "Verification",

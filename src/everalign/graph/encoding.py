@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -18,15 +18,18 @@ from everalign.graph.names import NameIndex, Vocabulary
 from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
 from everalign.io import (
     LinkLine,
+    Source,
     Statements,
+    Table,
     Triple,
     TripleReader,
+    is_readable_object,
     read_entity_list,
     read_links,
-    split_literals,
+    read_rows,
 )
 
-TripleSource: TypeAlias = str | Path | TripleReader | Iterable[Triple]
+TripleSource: TypeAlias = TripleReader | Iterable[Triple] | Source
 LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
 EntitySource: TypeAlias = str | Path | Iterable[str]
 Pair: TypeAlias = tuple[int, int]
@@ -140,8 +143,8 @@ def encode_and_count_literals(
     indexes = vocabulary.entities, vocabulary.relations, vocabulary.entities
     reader = None if source is None else _open_reader(source, progress)
     if reader is None:
-        assert not isinstance(source, str | Path | TripleReader)
-        return _encode_rows(source or [], indexes), 0
+        rows = _read_memory(source or [])
+        return _encode_rows(rows.triples, indexes), len(rows.literals)
     # In this order: the count of literals is complete only when all rows have been read.
     return _encode_rows(reader, indexes), reader.literals_read
 
@@ -385,17 +388,30 @@ def _read_blocks(
     reader = _open_reader(source, progress)
     if reader is not None:
         return reader.statements(removing=removing)
-    assert not isinstance(source, str | Path | TripleReader)
-    return iter([split_literals(list(source))])
+    return iter([_read_memory(source)])
 
 
 def _open_reader(source: TripleSource, progress: Progress = no_progress) -> TripleReader | None:
     """Return the reader of a source, or None if its triples are in memory."""
     if isinstance(source, TripleReader):
         return source
-    if not isinstance(source, str | Path):
+    parts = source if isinstance(source, list | tuple) else [source]
+    if not parts or not all(_is_read(part) for part in parts):
         return None
-    return TripleReader(source, lambda read: progress(f"reading {source}", read, 0))
+    files = cast("Source", source)
+    reader = TripleReader(files, lambda read: progress(f"reading {reader.name}", read, 0))
+    return reader
+
+
+def _read_memory(source: TripleSource) -> Statements:
+    if not isinstance(source, Iterable):
+        raise InputError(f"{type(source).__name__} cannot be read as a graph")
+    return read_rows(source)
+
+
+def _is_read(source: object) -> bool:
+    """Tell whether a reader is needed for a source."""
+    return isinstance(source, str | Path | Table) or is_readable_object(source)
 
 
 def _source_path(source: TripleSource | None) -> str | Path | None:

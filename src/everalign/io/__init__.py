@@ -6,6 +6,10 @@
 `ntriples`   N-Triples, N-Quads
 `documents`  Turtle, TriG, RDF/XML, JSON-LD
 `tables`     tab-separated text, Parquet, lists of entities
+`csv_files`  CSV and TSV with a header: encoding, dialect, rows
+`objects`    `rdflib.Graph`, `pyoxigraph.Store`, data frames
+`table_source`   `Table`: how the columns of a table are read
+`entity_tables`  rows of a table to statements
 `rdf_patch`  RDF Patch: statements added and removed
 `filters`    which statements are kept, and what a reader is given (`ReadContext`)
 `streams`    paths to bytes, compression, blocks of text, files written atomically
@@ -37,8 +41,10 @@ from everalign.io.links import (
     write_links,
     write_relations,
 )
-from everalign.io.reader import TripleReader, read_triples
+from everalign.io.objects import is_readable_object, read_rows
+from everalign.io.reader import Source, TripleReader, check_columns, list_parts, read_triples
 from everalign.io.streams import write_atomically
+from everalign.io.table_source import Table
 from everalign.io.tables import read_entity_list
 from everalign.io.terms import Statements, Triple, split_literals
 
@@ -51,13 +57,19 @@ __all__ = [
     "ReadContext",
     "ReadOptions",
     "SkippedLine",
+    "Source",
     "Statements",
+    "Table",
     "Triple",
     "TripleReader",
+    "check_columns",
     "check_sssom",
+    "is_readable_object",
     "iterate_links",
+    "list_parts",
     "read_entity_list",
     "read_links",
+    "read_rows",
     "read_triples",
     "register_format",
     "split_literals",

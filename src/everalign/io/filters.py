@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from everalign.errors import ConfigError, InputError
 from everalign.io.streams import ErrorHandler
+from everalign.io.table_source import Table
 from everalign.io.terms import Statements, Triple, shorten_text
 
 # A file with millions of errors must not fill the memory; this many show what is wrong.
@@ -204,6 +205,12 @@ class ReadCounts:
 
     skipped_count: int = 0
 
+    notes: list[str] = field(default_factory=list)
+    """How files were read whose meaning had to be recognised: a line for each."""
+
+    row_names: set[str] = field(default_factory=set)
+    """The entities of the rows of all tables so far."""
+
     def is_empty(self) -> bool:
         """Tell whether nothing was found at all.
 
@@ -228,6 +235,9 @@ class ReadContext:
 
     counts: ReadCounts = field(default_factory=ReadCounts)
     """The counts of all files that are read together."""
+
+    table: Table = field(default_factory=Table)
+    """How the columns are read if the file is a table of entities."""
 
     @property
     def error_handler(self) -> ErrorHandler | None:

@@ -17,16 +17,19 @@ from typing import NamedTuple, TypeAlias
 
 from everalign.errors import ConfigError, InputError
 from everalign.io import documents, ntriples
+from everalign.io.csv_files import read_csv, read_csv_header
 from everalign.io.filters import ReadContext
 from everalign.io.rdf_patch import read_rdf_patch
 from everalign.io.streams import COMPRESSION_SUFFIXES, open_stream
-from everalign.io.tables import read_parquet, read_table
+from everalign.io.tables import read_parquet, read_parquet_header, read_table
 from everalign.io.terms import Statements, Triple
 
 StatementReader: TypeAlias = Callable[[io.BufferedReader, ReadContext], Iterator[Statements]]
 NumberedReader: TypeAlias = Callable[
     [io.BufferedReader, ReadContext], Iterator[tuple[Triple, int]]
 ]
+
+HeaderReader: TypeAlias = Callable[[io.BufferedReader, ReadContext], list[str]]
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,18 @@ class FileFormat:
     is_patch: bool = False
     """Whether a file says which statements it removes. It may be empty."""
 
+    read_header: HeaderReader | None = None
+    """Reads the names of the columns, for tables whose rows may be entities."""
+
 
 TABLE = FileFormat(
-    "tab-separated", (".tsv", ".ttsv", ".txt"), "text/tab-separated-values", read_table
+    "tab-separated",
+    (".tsv", ".ttsv", ".txt"),
+    "text/tab-separated-values",
+    read_table,
+    read_header=read_csv_header,
 )
+CSV = FileFormat("CSV", (".csv",), "text/csv", read_csv, read_header=read_csv_header)
 N_TRIPLES = FileFormat(
     "N-Triples",
     (".nt",),
@@ -77,6 +88,7 @@ N_TRIPLES = FileFormat(
 
 FORMATS: list[FileFormat] = [
     TABLE,
+    CSV,
     N_TRIPLES,
     FileFormat(
         "N-Quads",
@@ -129,7 +141,12 @@ FORMATS: list[FileFormat] = [
         is_patch=True,
     ),
     FileFormat(
-        "Parquet", (".parquet",), "application/vnd.apache.parquet", read_parquet, magic=b"PAR1"
+        "Parquet",
+        (".parquet",),
+        "application/vnd.apache.parquet",
+        read_parquet,
+        magic=b"PAR1",
+        read_header=read_parquet_header,
     ),
 ]
 # Suffixes of formats that users may try; without this they would be read as tables.
@@ -138,7 +155,6 @@ _UNSUPPORTED_SUFFIXES = {
     ".xz": "xz",
     ".zip": "zip",
     ".7z": "7z",
-    ".csv": "CSV",
 }
 
 
@@ -210,7 +226,7 @@ def _recognise_format(path: Path, by_name: FileFormat | None, start: bytes) -> F
     if by_content is None or by_content is by_name or by_content.name in by_name.begins_like:
         return by_name
     # A name in a table may look like anything.
-    if by_name is TABLE and "\t" in line:
+    if by_name is CSV or (by_name is TABLE and "\t" in line):
         return by_name
     problem = f"looks like {by_content.name}, whose file name should end in "
     raise InputError(problem + by_content.suffixes[0], path=path)

@@ -1,13 +1,14 @@
-"""Reading triples and literals from files, without holding them in memory."""
+"""Reading triples and literals from files and other sources, without holding them in memory."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from everalign.errors import InputError
 from everalign.io.filters import (
@@ -18,20 +19,32 @@ from everalign.io.filters import (
     StatementFilter,
 )
 from everalign.io.formats import open_file
-from everalign.io.terms import Statements, Triple
+from everalign.io.objects import (
+    DataFrame,
+    RdfGraph,
+    describe_object,
+    is_readable_object,
+    list_object_columns,
+    read_object,
+)
+from everalign.io.table_source import Table
+from everalign.io.terms import Statements, Triple, shorten_text
 
 logger = logging.getLogger(__name__)
 
 FileSource: TypeAlias = str | Path | Sequence[str | Path]
+SourceObject: TypeAlias = Table | RdfGraph | DataFrame
+Source: TypeAlias = str | Path | SourceObject | Sequence[str | Path | SourceObject]
 
 _PATTERN_CHARACTERS = frozenset("*?[")
 
 
-def read_triples(source: FileSource) -> Iterator[Triple]:
+def read_triples(source: Source) -> Iterator[Triple]:
     """Read the triples of files in any supported format; literals are left out.
 
     Args:
-        source: A file, a pattern such as ``left/*.nt``, or a list of both.
+        source: A file, a pattern such as ``left/*.nt``, a `Table`, an object such as a data frame
+            or an `rdflib.Graph`, or a list of them.
 
     Returns:
         Head, relation and tail of each triple, in file order.
@@ -57,7 +70,8 @@ class TripleReader:
     when the iteration is.
 
     Args:
-        source: A file, a pattern such as ``left/*.nt``, or a list of both.
+        source: A file, a pattern such as ``left/*.nt``, a `Table`, a data frame, an
+            `rdflib.Graph`, a `pyoxigraph.Store` or `Dataset`, or a list of them.
         on_progress: Called now and then with the number of triples read so far.
         options: Which statements to keep; all by default.
         skip_errors: Whether to skip and list what cannot be read, instead of raising an error.
@@ -74,7 +88,7 @@ class TripleReader:
 
     def __init__(
         self,
-        source: FileSource,
+        source: Source,
         on_progress: Callable[[int], None] = lambda _: None,
         *,
         options: ReadOptions | None = None,
@@ -89,9 +103,7 @@ class TripleReader:
     @property
     def name(self) -> str:
         """The file names as they were given, for messages."""
-        source = self._source
-        entries = [source] if isinstance(source, str | Path) else source
-        return ", ".join(Path(entry).name for entry in entries)
+        return ", ".join(_describe_entry(entry) for entry in _list_entries(self._source))
 
     @property
     def triples_read(self) -> int:
@@ -118,6 +130,11 @@ class TripleReader:
         """The number of lines that could not be read."""
         return self._counts.skipped_count
 
+    @property
+    def notes(self) -> list[str]:
+        """How tables were read: a line for each."""
+        return self._counts.notes
+
     def __iter__(self) -> Iterator[Triple]:
         # Chaining lists is faster than a generator that yields each triple.
         return chain.from_iterable(part.triples for part in self.statements() if not part.removed)
@@ -139,33 +156,35 @@ class TripleReader:
         # A reader may be used again, and counts each pass from the start.
         counts = self._counts = ReadCounts()
         statement_filter = StatementFilter(self._options)
-        paths = find_files(self._source)
+        parts = list_parts(self._source)
         found_patch = False
-        for number, path in enumerate(paths, 1):
+        for number, part in enumerate(parts, 1):
             started, before = perf_counter(), (counts.triples, counts.literals)
-            context = ReadContext(path, statement_filter, self._skip_errors, counts)
-            with open_file(path) as file:
-                found_patch = found_patch or file.format.is_patch
-                for batch in file.format.read(file.stream, context):
-                    if removing and file.format.is_patch and _adds_statements(batch):
+            context = ReadContext(
+                part.path, statement_filter, self._skip_errors, counts, part.table
+            )
+            with part.open(context) as (kind, is_patch, batches):
+                found_patch = found_patch or is_patch
+                for batch in batches:
+                    if removing and is_patch and _adds_statements(batch):
                         raise InputError(
                             "is a patch that adds facts, but was given as what is removed: "
                             "give it as what is gained, it says itself what it removes",
-                            path=path,
+                            path=part.path,
                         )
                     kept = self._filter_batch(batch, statement_filter)
-                    yield kept if len(paths) == 1 else _rename_blank_nodes(kept, number)
+                    yield kept if len(parts) == 1 else _rename_blank_nodes(kept, number)
                 logger.info(
                     "%s read as %s: %d triples, %d literals, %.2f s",
-                    path,
-                    file.format.name,
+                    part.path,
+                    kind,
                     counts.triples - before[0],
                     counts.literals - before[1],
                     perf_counter() - started,
                 )
         # A patch may change nothing; a graph without statements is most likely the wrong file.
         if not found_patch and counts.is_empty():
-            raise InputError("has no triples", path=paths[0] if len(paths) == 1 else None)
+            raise InputError("has no triples", path=parts[0].path if len(parts) == 1 else None)
 
     def _filter_batch(self, batch: Statements, statement_filter: StatementFilter) -> Statements:
         kept = statement_filter.apply(batch)
@@ -193,6 +212,125 @@ def _rename_blank_nodes(batch: Statements, file_number: int) -> Statements:
         [(rename(head), attribute, literal) for head, attribute, literal in batch.literals],
         batch.removed,
     )
+
+
+class SourcePart(NamedTuple):
+    """One file or one object of a source."""
+
+    path: Path
+    """The file; the name of its type for an object."""
+
+    table: Table
+    """How columns are read."""
+
+    held: object = None
+    """The object, if it is no file."""
+
+    @contextmanager
+    def open(self, context: ReadContext) -> Iterator[tuple[str, bool, Iterator[Statements]]]:
+        """Open the part for reading.
+
+        Args:
+            context: What to keep, and where to report errors.
+
+        Yields:
+            The name of the format, whether it is a patch, and the statements.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        if self.held is not None:
+            yield str(self.path), False, read_object(self.held, context)
+            return
+        with open_file(self.path) as file:
+            batches = file.format.read(file.stream, context)
+            yield file.format.name, file.format.is_patch, batches
+
+    def list_columns(self) -> list[str]:
+        """List the columns of a table.
+
+        Returns:
+            Their names; none if it is no table.
+        """
+        if self.held is not None:
+            return list_object_columns(self.held)
+        with open_file(self.path) as file:
+            read_header = file.format.read_header
+            context = ReadContext(self.path, table=self.table)
+            return [] if read_header is None else read_header(file.stream, context)
+
+
+def list_parts(source: Source) -> list[SourcePart]:
+    """List the files and objects of a source.
+
+    Args:
+        source: A file, a pattern, a `Table`, an object that can be read, or a list of them.
+
+    Returns:
+        The parts in the order given; each file once.
+
+    Raises:
+        InputError: Nothing is given, an object cannot be read, a pattern matches nothing, or no
+            table has a column that is named.
+    """
+    entries = _list_entries(source)
+    if not entries:
+        raise InputError("no input file is given")
+    found: dict[object, SourcePart] = {}
+    for entry in entries:
+        table = entry if isinstance(entry, Table) else Table(entry)
+        parts = [_make_part(held, table) for held in _expand_table(table)]
+        for part in parts:
+            # Two patterns, or a symbolic link, may lead to the same file.
+            key = part.path.resolve() if part.held is None else id(part.held)
+            found.setdefault(key, part)
+        # Asked only if a column is named, since the files are opened for it.
+        if table.list_missing_columns(()):
+            columns = [column for part in parts for column in part.list_columns()]
+            check_columns(table.list_missing_columns(columns), columns)
+    return list(found.values())
+
+
+def check_columns(missing: Sequence[str], columns: Sequence[str]) -> None:
+    """Check that all columns that were named exist.
+
+    Args:
+        missing: Names that no table has.
+        columns: The columns of all tables.
+
+    Raises:
+        InputError: There are such names.
+    """
+    if missing:
+        known = shorten_text(", ".join(dict.fromkeys(columns)), 200) if columns else "none"
+        names = ", ".join(map(repr, missing))
+        raise InputError(f"no table has the column {names}; the columns are {known}")
+
+
+def _list_entries(source: Source) -> Sequence[Any]:
+    return source if isinstance(source, list | tuple) else [source]
+
+
+def _describe_entry(entry: Any) -> str:
+    if isinstance(entry, Table):
+        return ", ".join(map(_describe_entry, _list_entries(entry.source)))
+    return Path(entry).name if isinstance(entry, str | Path) else describe_object(entry)
+
+
+def _expand_table(table: Table) -> Iterator[object]:
+    for entry in _list_entries(table.source):
+        if isinstance(entry, str | Path):
+            yield from find_files(entry)
+        else:
+            yield entry
+
+
+def _make_part(held: object, table: Table) -> SourcePart:
+    if isinstance(held, Path):
+        return SourcePart(held, table)
+    if not is_readable_object(held):
+        raise InputError(f"an object of type {describe_object(held)} cannot be read as a graph")
+    return SourcePart(Path(describe_object(held)), table, held)
 
 
 def find_files(source: FileSource) -> list[Path]:

@@ -33,6 +33,7 @@ COMPRESSION_SUFFIXES = (".gz", ".bz2", ".zst")
 _ZSTD_CHUNK_BYTES = 1 << 10
 
 ErrorHandler: TypeAlias = Callable[[InputError], None]
+BlockDecoder: TypeAlias = Callable[[bytes, int], str]
 
 
 class TextBlock(NamedTuple):
@@ -101,7 +102,10 @@ def prepend_bytes(start: bytes, stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def split_blocks(
-    stream: io.BufferedReader, path: Path, on_error: ErrorHandler | None = None
+    stream: io.BufferedReader,
+    path: Path,
+    on_error: ErrorHandler | None = None,
+    decode: BlockDecoder | None = None,
 ) -> Iterator[TextBlock]:
     """Decode a stream and split it into blocks of whole lines.
 
@@ -110,6 +114,7 @@ def split_blocks(
         path: The file, for error messages.
         on_error: Called for each line that is not UTF-8, which then becomes an empty line.
             Without it, the first such line is an error.
+        decode: Decodes a block that begins with a line of this number, if not as UTF-8.
 
     Yields:
         The blocks in order.
@@ -119,7 +124,10 @@ def split_blocks(
     """
     first_line = 1
     while raw := _read_whole_lines(stream, path, first_line):
-        text = _decode_block(raw, path, first_line, on_error)
+        if decode is None:
+            text = _decode_block(raw, path, first_line, on_error)
+        else:
+            text = decode(raw, first_line)
         yield TextBlock(_normalise_line_ends(text), first_line)
         first_line += raw.count(b"\n")
 

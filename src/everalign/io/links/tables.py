@@ -14,9 +14,10 @@ from everalign.io.streams import TextBlock, read_text_blocks
 from everalign.io.tables import (
     check_fields,
     check_text_column,
+    convert_parquet_errors,
     import_pyarrow,
     is_blank_line,
-    read_text_columns,
+    read_columns,
 )
 from everalign.io.terms import shorten_text, strip_brackets
 
@@ -148,18 +149,13 @@ def read_parquet(path: Path) -> Iterator[LinkLine]:
     """
     arrow = import_pyarrow()
     number = 0
-    try:
+    with convert_parquet_errors(path):
         with arrow.parquet.ParquetFile(path) as file:
             _check_columns(file.schema_arrow, path)
-        for rows in read_text_columns(_COLUMNS, path):
+        for rows in read_columns(_COLUMNS, path):
             for row in rows:
                 number += 1
                 yield _make_link(dict(zip(_COLUMNS, row, strict=True)), path, number)
-    except arrow.ArrowException as error:
-        raise InputError(f"cannot be read as Parquet ({error})", path=path) from None
-    except OSError as error:
-        problem = "does not exist" if isinstance(error, FileNotFoundError) else str(error)
-        raise InputError(problem, path=path) from None
 
 
 def _check_cell(name: str) -> str:
