@@ -16,7 +16,7 @@ from everalign.decide import DecisionNote, record_entities, record_pairs
 from everalign.errors import ConfigError, EverAlignError, StateLockedError
 from everalign.explain import write_relation_statements
 from everalign.export import export_links
-from everalign.graph import LinkSource, TripleSource, read_pairs
+from everalign.graph import LinkSource, TripleSource, read_known_pairs
 from everalign.history import (
     describe_status,
     iterate_link_events,
@@ -790,7 +790,7 @@ class Aligner:
         Entities of given links are left out, in the links as well as in the gold links.
 
         Args:
-            gold: A file, or pairs of names.
+            gold: A file, a `LinkReader`, or pairs of names.
             at: The version; the last one if None.
 
         Returns:
@@ -798,10 +798,11 @@ class Aligner:
 
         Raises:
             InputError: The file is not as expected.
+            SeedError: An entity is in neither graph, or left and right are swapped.
             StateError: There is no such version.
         """
-        pairs = read_pairs(gold)
         with self._read() as session:
+            pairs = read_known_pairs(gold, *session.entity_names())
             links, calibrated = (
                 list(iterate_links(session, Selection(), at)),
                 is_calibrated(session),

@@ -27,7 +27,7 @@ from everalign.graph import (
     encode_statements,
     select_new_rows,
 )
-from everalign.io import Table, TripleReader
+from everalign.io import LinkReader, Table, TripleReader
 from everalign.literals import encode_iri_names
 from everalign.session import Vocabularies, list_name_indexes
 from everalign.state import Delta, NameKind, compute_digest
@@ -418,6 +418,8 @@ def _describe_change(change: ChangeSet, *, rescore_all: bool) -> str:
 def _describe(field_name: str, source: object) -> str:
     if isinstance(source, TripleReader):
         return source.name
+    if isinstance(source, LinkReader):
+        source = source.path
     if isinstance(source, Table):
         return TripleReader(source).name
     if isinstance(source, str | Path):

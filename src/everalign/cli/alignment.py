@@ -13,9 +13,11 @@ from everalign.cli.inputs import (
     format_examples,
     json_option,
     open_aligner,
+    open_link_readers,
     open_readers,
     read_config,
     reader_options,
+    skip_errors_option,
     state_argument,
     version_option,
 )
@@ -28,6 +30,7 @@ from everalign.cli.output import (
     print_result,
     print_table,
 )
+from everalign.cli.table_options import TableOptions, add_table_options
 
 if TYPE_CHECKING:
     from everalign.types import AlignmentStatus
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     epilog=format_examples(
         "everalign init my.state --left zh.nt.gz --right en.nt.gz --seeds seeds.tsv",
         "everalign init my.state --left 'zh/*.ttl' --right en.nt --config my.toml",
+        "everalign init my.state --left abt.csv --right buy.csv --id-column left:sku",
     )
 )
 @state_argument
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
 @click.option("--validation", type=FILE, help="Validation links (not used for training).")
 @config_options
 @reader_options
+@add_table_options
 def init(
     state: Path,
     left: tuple[Path, ...],
@@ -70,24 +75,30 @@ def init(
     config: Path | None,
     graph_filter: tuple[str, ...],
     skip_errors: bool,
+    tables: TableOptions,
 ) -> None:
     """Create an alignment of two graphs.
 
     Reads both graphs, runs the method and stores the result as version 0 in the directory STATE.
-    Graphs are RDF in any common format or tables of three columns; a quoted pattern such as
-    'dump/*.nt.gz' names several files. Links are pairs, left TAB right, or a file written by
+    Graphs are RDF in any common format, tables of three columns, or tables with a header (CSV,
+    TSV, Parquet) whose rows are entities; a quoted pattern such as 'dump/*.nt.gz' names several
+    files. Links are pairs, left TAB right, or a file written by
     `everalign export`. Seeds can be omitted if names and other literals suffice to start.
     """
     from everalign.aligner import Aligner
 
     settings = read_config(config, method, seed, merge_rule)
-    with ProgressBar() as bar, open_readers(graph_filter, skip_errors, bar) as open_reader:
+    tables.check([*left, *right])
+    with (
+        ProgressBar() as bar,
+        open_readers(graph_filter, skip_errors, bar, tables) as open_reader,
+        open_link_readers(skip_errors, seeds, validation) as links,
+    ):
         aligner = Aligner.create(
             state,
-            open_reader(left) or [],
-            open_reader(right) or [],
-            seeds,
-            validation,
+            open_reader("left", left) or [],
+            open_reader("right", right) or [],
+            *links,
             settings,
             bar,
         )
@@ -98,6 +109,7 @@ def init(
     epilog=format_examples(
         "everalign update my.state --left zh-week-2.nt.gz --right en-week-2.nt.gz",
         "everalign update my.state --left zh-week-3.rdfp   # an RDF Patch adds and removes",
+        "everalign update my.state --complete-left abt.csv # the whole table, changed",
         "everalign update my.state --remove-right removed.nt --seeds more-seeds.tsv",
         "everalign update my.state --full",
         "everalign update my.state                         # finish, or follow decisions",
@@ -130,6 +142,19 @@ def init(
     help="Triples removed from the right graph. May be repeated.",
 )
 @click.option(
+    "--complete-left",
+    type=FILE,
+    multiple=True,
+    help="The left graph as it is now, complete: what is new in it is added, what is missing from "
+    "it is removed. May be repeated.",
+)
+@click.option(
+    "--complete-right",
+    type=FILE,
+    multiple=True,
+    help="The right graph as it is now, complete. May be repeated.",
+)
+@click.option(
     "--remove-left-entities",
     type=FILE,
     help="Entities removed from the left graph with all their triples, one per line.",
@@ -146,6 +171,7 @@ def init(
 @click.option("--withdraw", type=FILE, help="Decisions to withdraw, as by `everalign withdraw`.")
 @click.option("--full", is_flag=True, help="Re-score everything.")
 @reader_options
+@add_table_options
 @json_option
 def update(
     state: Path,
@@ -153,6 +179,8 @@ def update(
     right: tuple[Path, ...],
     remove_left: tuple[Path, ...],
     remove_right: tuple[Path, ...],
+    complete_left: tuple[Path, ...],
+    complete_right: tuple[Path, ...],
     remove_left_entities: Path | None,
     remove_right_entities: Path | None,
     seeds: Path | None,
@@ -163,6 +191,7 @@ def update(
     full: bool,
     graph_filter: tuple[str, ...],
     skip_errors: bool,
+    tables: TableOptions,
     as_json: bool,
 ) -> None:
     """Apply changes to both graphs and update the links.
@@ -173,16 +202,23 @@ def update(
     """
     from everalign.changeset import ChangeSet
 
-    with ProgressBar() as bar, open_readers(graph_filter, skip_errors, bar) as open_reader:
+    tables.check([*left, *right, *remove_left, *remove_right, *complete_left, *complete_right])
+    with (
+        ProgressBar() as bar,
+        open_readers(graph_filter, skip_errors, bar, tables) as open_reader,
+        open_link_readers(skip_errors, seeds, validation) as links,
+    ):
         change = ChangeSet(
-            added_left=open_reader(left),
-            added_right=open_reader(right),
-            removed_left=open_reader(remove_left),
-            removed_right=open_reader(remove_right),
+            added_left=open_reader("left", left),
+            added_right=open_reader("right", right),
+            removed_left=open_reader("left", remove_left),
+            removed_right=open_reader("right", remove_right),
+            complete_left=open_reader("left", complete_left),
+            complete_right=open_reader("right", complete_right),
             removed_left_entities=remove_left_entities,
             removed_right_entities=remove_right_entities,
-            seeds=seeds,
-            validation=validation,
+            seeds=links[0],
+            validation=links[1],
             withdrawn=withdraw,
             confirmed=confirm,
             rejected=reject,
@@ -217,14 +253,16 @@ def status(state: Path, as_json: bool) -> None:
 @state_argument
 @click.argument("gold", type=FILE)
 @version_option
+@skip_errors_option
 @json_option
-def evaluate(state: Path, gold: Path, at: int | None, as_json: bool) -> None:
+def evaluate(state: Path, gold: Path, at: int | None, skip_errors: bool, as_json: bool) -> None:
     """Compare the found links with gold links.
 
     Prints precision, recall and F1 of the found links against the file GOLD and, for methods
     whose scores are probabilities, the calibration error. Entities of given links are left out.
     """
-    scores = open_aligner(state).evaluate(gold, at=at).to_dict()
+    with open_link_readers(skip_errors, gold) as links:
+        scores = open_aligner(state).evaluate(links[0] or gold, at=at).to_dict()
     if as_json:
         print_json(scores)
     else:

@@ -15,11 +15,12 @@ from everalign.cli.output import format_count
 if TYPE_CHECKING:
     from everalign._progress import Progress
     from everalign.aligner import Aligner
+    from everalign.cli.table_options import TableOptions
     from everalign.config import Config
-    from everalign.io import TripleReader
+    from everalign.io import LinkReader, TripleReader
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-OpenReader = Callable[[Sequence[Path]], "TripleReader | None"]
+OpenReader = Callable[[str, Sequence[Path]], "TripleReader | None"]
 
 
 def _build_path_type(metavar: str) -> click.Path:
@@ -109,6 +110,11 @@ seed_option = click.option(
     show_default=True,
     help="Random seed.",
 )
+skip_errors_option = click.option(
+    "--skip-errors",
+    is_flag=True,
+    help="Skip lines that cannot be parsed and faulty links; list them on standard error.",
+)
 reader_options = combine_options(
     click.option(
         "--graph-filter",
@@ -117,11 +123,7 @@ reader_options = combine_options(
         help="Read only statements that match RULE: predicate=IRI, not-predicate=IRI, "
         "namespace=IRI, graph=IRI or language=TAG. May be repeated.",
     ),
-    click.option(
-        "--skip-errors",
-        is_flag=True,
-        help="Skip lines that cannot be parsed; list them on standard error.",
-    ),
+    skip_errors_option,
 )
 # The names of these parameters are those of `Aligner.links` and `Aligner.export`.
 selection_options = combine_options(
@@ -229,9 +231,9 @@ def read_config(
 
 @contextmanager
 def open_readers(
-    rules: Sequence[str], skip_errors: bool, progress: Progress
+    rules: Sequence[str], skip_errors: bool, progress: Progress, tables: TableOptions
 ) -> Iterator[OpenReader]:
-    """Give a function that makes a reader of files; report at the end what was left out.
+    """Give a function that makes a reader of files; report at the end how they were read.
 
     The report goes to standard error: standard output is for the result.
 
@@ -239,9 +241,10 @@ def open_readers(
         rules: Values of `--graph-filter`.
         skip_errors: Whether lines that cannot be parsed are skipped.
         progress: Called while files are read.
+        tables: How tables are read.
 
     Yields:
-        A function from files to a reader, or to None if there are no files.
+        A function from a side and its files to a reader, or to None if there are no files.
 
     Raises:
         ConfigError: A rule is not valid.
@@ -250,12 +253,12 @@ def open_readers(
 
     options, readers = ReadOptions.parse(rules), []
 
-    def open_reader(paths: Sequence[Path]) -> TripleReader | None:
+    def open_reader(side: str, paths: Sequence[Path]) -> TripleReader | None:
         if not paths:
             return None
         readers.append(
             TripleReader(
-                paths,
+                tables.make_table(side, paths),
                 lambda size: progress(f"reading {paths[0]}", size, 0),
                 options=options,
                 skip_errors=skip_errors,
@@ -269,7 +272,30 @@ def open_readers(
             click.echo(line, err=True)
 
 
+@contextmanager
+def open_link_readers(skip_errors: bool, *paths: Path | None) -> Iterator[list[LinkReader | None]]:
+    """Make readers of link files; report at the end how they were read and what was left out.
+
+    Args:
+        skip_errors: Whether faulty links are left out.
+        paths: The files.
+
+    Yields:
+        A reader for each, None for None.
+    """
+    from everalign.io import LinkReader
+
+    readers = [path and LinkReader(path, skip_errors=skip_errors) for path in paths]
+    yield readers
+    for reader in filter(None, readers):
+        for fault in reader.list_faults() if skip_errors else ():
+            click.echo(f"{fault.path}:{fault.line}: skipped: {fault.reason}", err=True)
+        for note in reader.notes:
+            click.echo(note, err=True)
+
+
 def _describe_omissions(reader: TripleReader) -> Iterator[str]:
+    yield from reader.notes
     if reader.filtered_count:
         yield f"{reader.name}: {format_count(reader.filtered_count, 'statement')} filtered out"
     for fault in reader.skipped:

@@ -13,6 +13,7 @@ from everalign.graph.encoding import (
     encode_pairs,
     encode_statements,
     encode_triples,
+    read_known_pairs,
     read_pairs,
 )
 from everalign.graph.names import NameIndex, Vocabulary
@@ -51,6 +52,7 @@ __all__ = [
     "encode_statements",
     "encode_triples",
     "mark_known_rows",
+    "read_known_pairs",
     "read_pairs",
     "select_new_rows",
 ]

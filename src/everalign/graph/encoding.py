@@ -13,11 +13,12 @@ from typing import NamedTuple, TypeAlias, cast
 import numpy as np
 
 from everalign._progress import Progress, no_progress
-from everalign.errors import InputError, SeedError
+from everalign.errors import InputError
 from everalign.graph.names import NameIndex, Vocabulary
 from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
 from everalign.io import (
     LinkLine,
+    LinkReader,
     Source,
     Statements,
     Table,
@@ -25,12 +26,12 @@ from everalign.io import (
     TripleReader,
     is_readable_object,
     read_entity_list,
-    read_links,
     read_rows,
 )
+from everalign.io.links import REFUSED, SEVERAL, SWAPPED, UNKNOWN
 
 TripleSource: TypeAlias = TripleReader | Iterable[Triple] | Source
-LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
+LinkSource: TypeAlias = str | Path | LinkReader | Iterable[tuple[str, str]]
 EntitySource: TypeAlias = str | Path | Iterable[str]
 Pair: TypeAlias = tuple[int, int]
 Indexes: TypeAlias = tuple[NameIndex, NameIndex, NameIndex]
@@ -178,15 +179,18 @@ def encode_links(
     right_of, left_of = dict(linked), {right_id: left_id for left_id, right_id in linked}
     repeatable = set(map(tuple, known.tolist()))
     rows = []
-    for pair, location in _read_known_pairs(source, left, right, refuse):
+    reader = _open_links(source)
+    for pair, link in _read_known_pairs(reader, left, right, refuse):
         conflict = _describe_conflict(pair, right_of, left_of, left, right)
         # A link that is known may be given again: a command can be run twice.
         if conflict and pair not in repeatable:
-            raise SeedError(conflict, path=location.path, line=location.line)
+            reader.report(SEVERAL, conflict, link)
+            continue
         # Entered one by one, so that two lines of the same source can contradict each other as
         # well.
         right_of[pair[0]], left_of[pair[1]] = pair[1], pair[0]
         rows.append(pair)
+    reader.finish()
     return _pair_array(rows)
 
 
@@ -211,7 +215,10 @@ def encode_pairs(
         SeedError: An entity is unknown, or `refuse` has an objection.
         InputError: A file cannot be read or parsed.
     """
-    return _pair_array([pair for pair, _ in _read_known_pairs(source, left, right, refuse)])
+    reader = _open_links(source)
+    rows = [pair for pair, _ in _read_known_pairs(reader, left, right, refuse)]
+    reader.finish()
+    return _pair_array(rows)
 
 
 def encode_entities(source: EntitySource | None, side: str, vocabulary: Vocabulary) -> list[int]:
@@ -253,7 +260,35 @@ def read_pairs(source: LinkSource) -> list[tuple[str, str]]:
     Raises:
         InputError: A file cannot be read or parsed.
     """
-    return [(line.left, line.right) for line in _read_link_lines(source)[0]]
+    reader = _open_links(source)
+    pairs = [(link.left, link.right) for link in reader]
+    reader.finish()
+    return pairs
+
+
+def read_known_pairs(
+    source: LinkSource, left: NameIndex, right: NameIndex
+) -> set[tuple[str, str]]:
+    """Read pairs of known entities; an entity may occur in any number of pairs.
+
+    Args:
+        source: A file, a reader, or pairs of names.
+        left: The names of the left entities.
+        right: The names of the right entities.
+
+    Returns:
+        Pairs of names.
+
+    Raises:
+        SeedError: An entity is unknown, and faulty links are not skipped.
+        InputError: A file cannot be read or parsed.
+    """
+    reader = _open_links(source)
+    vocabularies = Vocabulary(entities=left), Vocabulary(entities=right)
+    found = _read_known_pairs(reader, *vocabularies, lambda _: None)
+    pairs = {(link.left, link.right) for _, link in found}
+    reader.finish()
+    return pairs
 
 
 def check_readable(*sources: TripleSource | None) -> None:
@@ -420,50 +455,42 @@ def _source_path(source: TripleSource | None) -> str | Path | None:
     return source if isinstance(source, str | Path) else None
 
 
-class _Location(NamedTuple):
-    """Where a link was read."""
-
-    path: str | Path | None
-    line: int
-
-
-def _read_link_lines(source: LinkSource) -> tuple[Iterable[LinkLine], str | Path | None]:
-    if isinstance(source, str | Path):
-        return read_links(source), source
-    # Each pair once, as `read_links` gives those of a file: a repetition would be reported as a
-    # conflict with itself.
-    pairs = dict.fromkeys((left, right) for left, right in source)
-    return [LinkLine(left, right, number) for number, (left, right) in enumerate(pairs, 1)], None
+def _open_links(source: LinkSource | None) -> LinkReader:
+    if isinstance(source, LinkReader):
+        return source
+    return LinkReader(() if source is None else source)
 
 
 def _read_known_pairs(
-    source: LinkSource | None, left: Vocabulary, right: Vocabulary, refuse: PairCheck
-) -> Iterator[tuple[Pair, _Location]]:
-    if source is None:
-        return
-    lines, path = _read_link_lines(source)
-    for line in lines:
-        pair, location = _find_pair(line, left, right, path), _Location(path, line.line)
+    reader: LinkReader, left: Vocabulary, right: Vocabulary, refuse: PairCheck
+) -> Iterator[tuple[Pair, LinkLine]]:
+    """Read the pairs that have no fault by themselves, and report the others."""
+    for link in reader:
+        pair = _find_pair(link, left, right, reader)
+        if pair is None:
+            continue
         if problem := refuse(pair):
             names = f"{left.entities[pair[0]]!r} – {right.entities[pair[1]]!r}"
-            raise SeedError(f"{names} {problem}", path=location.path, line=location.line)
-        yield pair, location
+            reader.report(REFUSED, f"{names} {problem}", link)
+            continue
+        yield pair, link
 
 
 def _find_pair(
-    line: LinkLine, left: Vocabulary, right: Vocabulary, path: str | Path | None
-) -> Pair:
-    left_id, right_id = left.entities.find(line.left), right.entities.find(line.right)
+    link: LinkLine, left: Vocabulary, right: Vocabulary, reader: LinkReader
+) -> Pair | None:
+    left_id, right_id = left.entities.find(link.left), right.entities.find(link.right)
     if left_id is not None and right_id is not None:
         return left_id, right_id
     # Before the other two messages: with swapped columns, both names are unknown on their side.
-    if line.left in right.entities and line.right in left.entities:
-        problem = f"left and right look swapped: {line.left!r} is in the right graph"
+    if link.left in right.entities and link.right in left.entities:
+        problem = f"left and right look swapped: {link.left!r} is in the right graph"
+        reader.report(SWAPPED, problem, link)
     elif left_id is None:
-        problem = _unknown_entity(line.left, "left")
+        reader.report(UNKNOWN, _unknown_entity(link.left, "left"), link)
     else:
-        problem = _unknown_entity(line.right, "right")
-    raise SeedError(problem, path=path, line=line.line)
+        reader.report(UNKNOWN, _unknown_entity(link.right, "right"), link)
+    return None
 
 
 def _unknown_entity(name: str, side: str) -> str:

@@ -308,26 +308,16 @@ def read_rows(
         InputError: A row has another number of cells or wrong quotation, and errors are not
             skipped.
     """
-    reader = text.dialect.read_rows(text.iterate_lines())
-    width, line = 0, 0
+    width = 0
     rows: list[list[str]] = []
     lines: list[int] = []
-    while True:
-        # The row begins behind the last line of the one before.
-        line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            context.report_error(_describe_csv_error(error, context.path, line))
-            continue
-        if row is None:
-            break
-        if not width:
-            width = len(row)
-        elif len(row) == width:
+    for row, line in iterate_rows(text, context):
+        if len(row) == width:
             rows.append(row)
             lines.append(line)
-        elif row:
+        elif not width:
+            width = len(row)
+        else:
             problem = f"expected {width} cells as in the header, found {len(row)}"
             problem += f": {shorten_text(text.dialect.delimiter.join(row))}"
             context.report_error(InputError(problem, path=context.path, line=line))
@@ -336,6 +326,34 @@ def read_rows(
             rows, lines = [], []
     if rows:
         yield rows, lines
+
+
+def iterate_rows(text: TableText, context: ReadContext) -> Iterator[tuple[list[str], int]]:
+    """Read all rows, the first one as well.
+
+    Args:
+        text: The text of the table, from its beginning.
+        context: Where to report errors.
+
+    Yields:
+        The cells of each row that is not blank, and the number of the line where it begins.
+
+    Raises:
+        InputError: A row has wrong quotation, and errors are not skipped.
+    """
+    reader = text.dialect.read_rows(text.iterate_lines())
+    while True:
+        # A row begins behind the last line of the one before.
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            context.report_error(_describe_csv_error(error, context.path, line))
+            continue
+        if row is None:
+            return
+        if row:
+            yield row, line
 
 
 def describe_encoding(encoding: str) -> str:

@@ -1,7 +1,8 @@
 """Files of links, read and written.
 
 ======================  ===============================================================
-`formats`               the table of formats; `read_links`, `iterate_links`, `write_links`
+`formats`               the table of formats; `iterate_links`, `write_links`
+`checked`               `LinkReader`, `read_links`: links with all their faults
 `records`               what is read and written of a link; prefixes and export options
 `tables`                tab-separated text, JSON lines, Parquet
 `same_as`               ``owl:sameAs`` in RDF formats; relation alignments as N-Triples
@@ -22,13 +23,16 @@ from everalign.io.links.change_feed import (
     VersionRange,
     write_change_feed,
 )
-from everalign.io.links.formats import (
-    LINK_FORMATS,
-    LinkFormat,
-    iterate_links,
+from everalign.io.links.checked import (
+    REFUSED,
+    SEVERAL,
+    SWAPPED,
+    UNKNOWN,
+    LinkFault,
+    LinkReader,
     read_links,
-    write_links,
 )
+from everalign.io.links.formats import LINK_FORMATS, LinkFormat, iterate_links, write_links
 from everalign.io.links.records import ExportStyle, LinkLine, LinkRow, Prefixes
 from everalign.io.links.same_as import RelationInclusion, write_relations
 from everalign.io.links.sssom import NO_LICENSE, JustifiedMapping, MappingSet, write_sssom
@@ -38,11 +42,17 @@ __all__ = [
     "FEED_FORMATS",
     "LINK_FORMATS",
     "NO_LICENSE",
+    "REFUSED",
+    "SEVERAL",
+    "SWAPPED",
+    "UNKNOWN",
     "ExportStyle",
     "JustifiedMapping",
     "LinkChange",
+    "LinkFault",
     "LinkFormat",
     "LinkLine",
+    "LinkReader",
     "LinkRow",
     "MappingSet",
     "Prefixes",
