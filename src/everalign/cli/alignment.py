@@ -98,7 +98,8 @@ def init(
             state,
             open_reader("left", left) or [],
             open_reader("right", right) or [],
-            *links,
+            links[0],
+            links[1],
             settings,
             bar,
         )

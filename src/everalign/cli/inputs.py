@@ -285,9 +285,13 @@ def open_link_readers(skip_errors: bool, *paths: Path | None) -> Iterator[list[L
     """
     from everalign.io import LinkReader
 
-    readers = [path and LinkReader(path, skip_errors=skip_errors) for path in paths]
+    readers = [
+        None if path is None else LinkReader(path, skip_errors=skip_errors) for path in paths
+    ]
     yield readers
-    for reader in filter(None, readers):
+    for reader in readers:
+        if reader is None:
+            continue
         for fault in reader.list_faults() if skip_errors else ():
             click.echo(f"{fault.path}:{fault.line}: skipped: {fault.reason}", err=True)
         for note in reader.notes:

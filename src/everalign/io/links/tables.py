@@ -92,6 +92,10 @@ def read_link_table(file: OpenedFile, context: ReadContext) -> Iterator[LinkLine
             context.counts.notes.append(f"{file.path.name}: skipped the header {header}")
             continue
         try:
+            if is_csv and len(cells) not in (2, 3):
+                problem = "expected 2 columns (left, right) and optionally a score, found"
+                found_text = f"{len(cells)}: {shorten_text(text.dialect.delimiter.join(cells))}"
+                raise InputError(f"{problem} {found_text}", path=file.path, line=number)
             left, right = _choose_cells(cells, places, file.path, number)
         except InputError as error:
             context.report_error(error)
