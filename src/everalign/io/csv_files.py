@@ -194,7 +194,7 @@ def detect_dialect(sample: str) -> CsvDialect:
 
 def _choose_quotes(delimiter: str, sample: str) -> tuple[CsvDialect, list[list[str]]]:
     # Files with tabs often do without quotation, so that quotation marks are part of the text.
-    escapes = ['"', "\\", ""] if delimiter == "\t" else ['"', "\\"]
+    escapes = ['"', *(["\\"] if '\\"' in sample else []), *([""] if delimiter == "\t" else [])]
     parsed = []
     for escape in escapes:
         dialect = CsvDialect(delimiter, escape)

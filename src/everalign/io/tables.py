@@ -21,7 +21,7 @@ from everalign.io.streams import (
     read_text_blocks,
     split_blocks,
 )
-from everalign.io.table_source import TRIPLE_COLUMNS, find_triple_columns
+from everalign.io.table_source import TRIPLE_COLUMNS, check_header, find_triple_columns
 from everalign.io.terms import (
     Statements,
     Triple,
@@ -178,6 +178,7 @@ def read_parquet(_stream: io.BufferedReader, context: ReadContext) -> Iterator[S
         with arrow.parquet.ParquetFile(context.path, memory_map=False) as file:
             schema = file.schema_arrow
             _check_row_groups(file, context.path)
+        check_header(schema.names, context.path)
         columns = find_triple_columns(schema.names)
         if columns is None:
             yield from _read_entities(schema.names, context)
@@ -275,9 +276,11 @@ def read_columns(columns: Sequence[str], path: Path) -> Iterator[list[Row]]:
     """
     arrow = import_pyarrow()
     total, limit = 0, max(UNCHECKED_BYTES, MAX_COMPRESSION_RATIO * path.stat().st_size)
-    # As dictionaries, repeated values are held once.
+    schema = arrow.parquet.read_schema(path)
+    texts = [name for name in columns if _is_text(schema.field(name).type)]
+    # As dictionaries, repeated texts are held once.
     with arrow.parquet.ParquetFile(
-        path, memory_map=False, read_dictionary=list(columns), pre_buffer=False
+        path, memory_map=False, read_dictionary=texts, pre_buffer=False
     ) as file:
         # What the file states is checked before anything is decoded, and what was decoded as well:
         # the statement may be false.
@@ -309,11 +312,15 @@ def check_text_column(schema: Any, name: str, path: Path) -> None:
     Raises:
         InputError: The column has another type.
     """
-    types = import_pyarrow().types
     kind = schema.field(name).type
-    value_kind = kind.value_type if types.is_dictionary(kind) else kind
-    if not (types.is_string(value_kind) or types.is_large_string(value_kind)):
+    if not _is_text(kind):
         raise InputError(f"the column {name!r} is not text but {kind}", path=path)
+
+
+def _is_text(kind: Any) -> bool:
+    types = import_pyarrow().types
+    value_kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(value_kind) or types.is_large_string(value_kind))
 
 
 def import_pyarrow() -> Any:
