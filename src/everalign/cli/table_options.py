@@ -21,7 +21,7 @@ _OPTIONS = {
     "id_column": (
         "COLUMN",
         "Column that names the rows of a table; # for row numbers. Default: a column named id or "
-        "alike. May be repeated: each table takes the first it has.",
+        "alike. Each table takes the first it has. May be repeated.",
     ),
     "link_columns": (
         "COLUMNS",
