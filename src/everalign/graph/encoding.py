@@ -465,15 +465,26 @@ def _read_known_pairs(
     reader: LinkReader, left: Vocabulary, right: Vocabulary, refuse: PairCheck
 ) -> Iterator[tuple[Pair, LinkLine]]:
     """Read the pairs that have no fault by themselves, and report the others."""
-    for link in reader:
+    header: LinkLine | None = None
+    for number, link in enumerate(reader):
+        names, sides = (link.left, link.right), (left.entities, right.entities)
+        is_unknown = number == 0 and not any(name in side for name in names for side in sides)
+        # If neither graph knows the names but knows later ones, they are those of columns.
+        if is_unknown and reader.may_be_header(link):
+            header = link
+            continue
         pair = _find_pair(link, left, right, reader)
         if pair is None:
             continue
+        if header is not None:
+            reader.skip_header(header)
+            header = None
         if problem := refuse(pair):
-            names = f"{left.entities[pair[0]]!r} – {right.entities[pair[1]]!r}"
-            reader.report(REFUSED, f"{names} {problem}", link)
+            reader.report(REFUSED, f"{link.left!r} – {link.right!r} {problem}", link)
             continue
         yield pair, link
+    if header is not None:
+        _find_pair(header, left, right, reader)
 
 
 def _find_pair(

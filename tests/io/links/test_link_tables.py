@@ -103,6 +103,16 @@ def test_gold_links_may_be_one_to_many(write: Write, sides: tuple[Vocabulary, Vo
         read_known_pairs(write("gold.csv", "l1,r1\nx,r2\n"), *names)
 
 
+def test_names_that_no_graph_knows_are_a_header_if_later_ones_are_known(
+    write: Write, sides: tuple[Vocabulary, Vocabulary]
+) -> None:
+    reader = LinkReader(write("seeds.csv", "sku,article\nl1,r1\n"))
+    assert encode_links(reader, *sides).tolist() == [[1, 1]]
+    assert reader.notes == ["seeds.csv: skipped the header 'sku, article'"]
+    with pytest.raises(SeedError, match="2 unknown entities"):
+        encode_links(write("seeds.csv", "sku,article\nx,r1\n"), *sides)
+
+
 def test_repetitions_alone_are_told_only(
     write: Write, sides: tuple[Vocabulary, Vocabulary]
 ) -> None:

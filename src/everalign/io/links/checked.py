@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,6 +12,9 @@ from everalign.errors import SeedError
 from everalign.io.filters import MAX_LISTED_ERRORS, ReadContext, SkippedLine
 from everalign.io.links.formats import choose_reader
 from everalign.io.links.records import LinkLine
+from everalign.io.terms import shorten_text
+
+_WORDS = re.compile(r"[^\W\d_][\w .-]*")
 
 
 class LinkFault(NamedTuple):
@@ -84,6 +88,28 @@ class LinkReader:
         self._counts[fault] += 1
         if len(self._faults) < MAX_LISTED_ERRORS:
             self._faults.append(SkippedLine(str(self.path or ""), link.line, problem))
+
+    def may_be_header(self, link: LinkLine) -> bool:
+        """Tell whether a link may be the names of two columns.
+
+        Args:
+            link: The first link.
+
+        Returns:
+            Whether it comes from a file and both names are plain words.
+        """
+        words = _WORDS.fullmatch(link.left) and _WORDS.fullmatch(link.right)
+        return self.path is not None and bool(words) and link.left != link.right
+
+    def skip_header(self, link: LinkLine) -> None:
+        """Say that a link was the names of two columns.
+
+        Args:
+            link: The first link.
+        """
+        name = self._context.path.name
+        header = shorten_text(f"{link.left}, {link.right}")
+        self._context.counts.notes.append(f"{name}: skipped the header {header}")
 
     def finish(self) -> None:
         """End the reading.
