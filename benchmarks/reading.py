@@ -9,8 +9,8 @@ the readers take turns, and the best of three times is reported.
 
 ``stored`` is the whole path from the file to the ids of a graph, literals included, in triples
 per second of processor time. ``table_cells`` is the number of cells of a CSV file that become
-statements per second of processor time. ``peak`` is the memory in MiB of a process that reads a file, and
-one of ten times its size.
+statements per second of processor time. ``peak`` is the memory in MiB of a process that reads a
+file, and one of ten times its size.
 """
 
 from __future__ import annotations
