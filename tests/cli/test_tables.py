@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Run
+from tests.servers import run_server
 
 NAMES = ["Ada Lovelace", "Charles Babbage", "Alan Turing", "Grace Hopper", "Kurt Gödel"]
 OPTIONS = (
@@ -55,6 +56,35 @@ def test_two_tables_are_aligned_and_updated(everalign: Run, files: Path) -> None
     assert "left   5 entities, 8 triples" in status  # others still name the row that is gone
     again = everalign("update", "s", "--complete-left", "left.tsv", *options)
     assert again.stdout.startswith("Nothing to do")
+
+
+def test_an_encoding_holds_for_its_side(everalign: Run, files: Path) -> None:
+    write_left(files, [*NAMES, "Łódź"])
+    rows = "".join(f"{n};{name};{1815 + n};0\n" for n, name in enumerate([*NAMES, "Łódź"]))
+    (files / "right.csv").write_text("pid;full name;year;friend\n" + rows, "iso-8859-2")
+    encodings = ("--encoding", "right=latin2", "--encoding", "left=cp1251")
+    code, told = init(everalign, *encodings)
+    assert code == 0
+    assert "right.csv: read as iso8859-2, as its text is not UTF-8" in told
+    assert not any(line.startswith("left.tsv: read as cp1251") for line in told)
+    assert ["5", "5"] in [
+        line.split("\t")[:2] for line in everalign("links", "s").stdout.split("\n")
+    ]
+
+
+def test_a_table_at_a_url_is_fetched_once(everalign: Run, files: Path) -> None:
+    with run_server() as server:
+        server.files["/left.tsv"] = (
+            "text/tab-separated-values",
+            (files / "left.tsv").read_bytes(),
+        )
+        url = server.url("/left.tsv")
+        run = everalign(
+            *("init", "s", "--left", url, "--right", "right.csv", "--refresh"),
+            *("--id-column", "sku", "--id-column", "pid", "--link-columns", "knows,friend"),
+        )
+        assert run.returncode == 0, run.stderr
+        assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

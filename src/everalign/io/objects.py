@@ -190,7 +190,7 @@ def _read_frame(source: Any, context: ReadContext) -> Iterator[Statements]:
     if not all(isinstance(column, str) for column in header):
         raise InputError("the names of the columns are not text", path=context.path)
     columns = find_triple_columns(header, exact=True)
-    if columns is None and context.table.base and "{table}" in context.table.base:
+    if columns is None and context.table.uses_table_name:
         raise ConfigError("a data frame has no name for {table}: write the base in full")
     converter = None if columns else RowConverter(header, context)
     for start in range(0, len(frame), ROWS_PER_BATCH):

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from everalign.errors import InputError
+from everalign.errors import ConfigError, InputError
 from everalign.io.encodings import Tell, ignore_note
 from everalign.io.filters import ReadContext
 from everalign.io.formats import open_files
@@ -131,6 +131,7 @@ def list_parts(
     Raises:
         InputError: Nothing is given, an object cannot be read, a server does not answer, a
             pattern matches nothing, or no table has a column that is named.
+        ConfigError: A URL is given and the base asks for the name of the table.
     """
     opening = opening or SourceOptions()
     entries = _list_entries(source)
@@ -192,6 +193,9 @@ def _describe_entry(entry: Any) -> str:
 
 def _expand_table(table: Table, remote: RemoteOptions, tell: Tell) -> Iterator[object]:
     for entry in _list_entries(table.source):
+        # The name in the cache changes with the URL, and so would the names of entities.
+        if is_remote(entry) and table.uses_table_name:
+            raise ConfigError("a URL is no name for {table}: write the base in full")
         if isinstance(entry, str | Path):
             yield from find_files(entry, remote, tell)
         else:

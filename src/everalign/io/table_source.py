@@ -72,6 +72,11 @@ class Table:
         given = self.id_column
         return (given,) if isinstance(given, str) else tuple(given)
 
+    @property
+    def uses_table_name(self) -> bool:
+        """Whether the names of tables are part of the base."""
+        return self.base is not None and _TABLE_FIELD in self.base
+
     def find_id_column(self, header: Sequence[str]) -> str | None:
         """Find the column that names the rows.
 
