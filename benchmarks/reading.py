@@ -1,6 +1,6 @@
 """Speed of reading triples, relative to pyoxigraph on the same file.
 
-    python benchmarks/reading.py [--json benchmarks/results/reading.json]
+    python benchmarks/reading.py [--json benchmarks/results/reading.json] [--tables]
 
 Four kinds of N-Triples: ``entities`` (IRIs only: the values at the top of the result),
 ``literals`` (every second tail is a literal), ``blank_nodes`` and ``escapes`` (one in the tail of
@@ -8,13 +8,15 @@ every tenth line, so that each block has some). Each reader is a plain ``for`` l
 the readers take turns, and the best of three times is reported.
 
 ``stored`` is the whole path from the file to the ids of a graph, literals included, in triples
-per second of processor time. ``peak`` is the memory in MiB of a process that reads a file, and
-one of ten times its size.
+per second of processor time. ``table_cells`` is the number of cells of a CSV file that become
+statements per second of processor time. ``peak`` is the memory in MiB of a process that reads a
+file, and one of ten times its size.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import platform
 import random
@@ -29,12 +31,13 @@ import pyoxigraph
 
 from everalign.graph.encoding import encode_statements
 from everalign.graph.names import Vocabulary
-from everalign.io import read_triples
+from everalign.io import Table, TripleReader, read_triples
 
 TRIPLES = 300_000
 ENTITIES = 100_000
 RELATIONS = 300
 ROUNDS = 3
+CSV_ROWS = 50_000
 SEED = 7
 OTHER_SHAPES = ("literals", "blank_nodes", "escapes")
 
@@ -125,6 +128,34 @@ def measure_encoding(path: Path) -> int:
     return round((len(encoded.triples) + len(encoded.literals)) / min(times))
 
 
+def write_csv(path: Path) -> None:
+    """Write a table of ten columns: ids, texts, numbers, dates, links and lists."""
+    generator = random.Random(SEED)
+    header = ["id", "name", "text", "price", "year", "brand", "city", "tags", "day", "code"]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(header)
+        for row in range(CSV_ROWS):
+            number = generator.randrange(1_000_000)
+            texts = [f"p{row}", f"Product {number}", f"large, red, number {row} " * 3]
+            numbers = [f"{number / 100:.2f}", 1900 + number % 120, f"b{number % 500}"]
+            others = ["Zürich" if row % 3 else "", "a|b", f"2024-0{row % 9 + 1}-11", f"00{row}"]
+            table.writerow([*texts, *numbers, *others])
+
+
+def measure_csv(directory: Path) -> int:
+    """Measure the number of cells per second of processor time."""
+    path = directory / "table.csv"
+    write_csv(path)
+    table = Table(path, link_columns=["brand"], split={"tags": "|"})
+    times = []
+    for _ in range(ROUNDS):
+        start = process_time()
+        consume(TripleReader(table).statements())
+        times.append(process_time() - start)
+    return round(10 * CSV_ROWS / min(times))
+
+
 def measure_peak_memory(path: Path) -> float:
     """Measure the peak memory in MiB of a process that reads a file and keeps nothing."""
     # Not getrusage, whose peak includes the memory of the parent process.
@@ -155,6 +186,7 @@ def measure_reading() -> dict[str, object]:
         entities = measure_shape(directory, "entities")
         others = {shape: measure_shape(directory, shape) for shape in OTHER_SHAPES}
         stored = measure_storage(directory)
+        stored["table_cells"] = measure_csv(directory)
     versions = {"python": platform.python_version(), "pyoxigraph": pyoxigraph.__version__}
     return {"triples": TRIPLES, **entities, **others, **stored, **versions}
 
@@ -162,8 +194,18 @@ def measure_reading() -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how fast triples are read.")
     parser.add_argument("--json", type=Path, default=Path("benchmarks/results/reading.json"))
-    path: Path = parser.parse_args().json
-    result = json.dumps(measure_reading(), indent=2) + "\n"
+    parser.add_argument(
+        "--tables", action="store_true", help="measure CSV only, and keep the other results"
+    )
+    arguments = parser.parse_args()
+    path: Path = arguments.json
+    if arguments.tables:
+        with TemporaryDirectory() as name:
+            cells = {"table_cells": measure_csv(Path(name))}
+        measured = json.loads(path.read_text(encoding="utf-8")) | cells
+    else:
+        measured = measure_reading()
+    result = json.dumps(measured, indent=2) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(result, encoding="utf-8")
     print(result, end="")

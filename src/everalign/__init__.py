@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from everalign.evaluation import Evaluation
     from everalign.graph import AttributeTriples, Graph
-    from everalign.io import ExportStyle, LinkChange, Prefixes, ReadOptions, TripleReader
+    from everalign.io import ExportStyle, LinkChange, Prefixes, ReadOptions, Table, TripleReader
     from everalign.matching import CandidatePairs
     from everalign.methods import (
         AlignmentTask,
@@ -107,7 +107,7 @@ _MODULES = {
     ],
     "evaluation": ["Evaluation"],
     "graph": ["AttributeTriples", "Graph"],
-    "io": ["ExportStyle", "LinkChange", "Prefixes", "ReadOptions", "TripleReader"],
+    "io": ["ExportStyle", "LinkChange", "Prefixes", "ReadOptions", "Table", "TripleReader"],
     "matching": ["CandidatePairs"],
     "methods": [
         "AlignmentTask",
@@ -216,6 +216,7 @@ __all__ = [
     "StateError",
     "StateFormatError",
     "StateLockedError",
+    "Table",
     "ThresholdScores",
     "TripleReader",
     "UpdateResult",

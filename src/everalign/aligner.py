@@ -891,9 +891,9 @@ class Aligner:
         touch one of their entities, unless the scope is given.
 
         Args:
-            gold: A file, or pairs of names; None for what people confirmed, rejected or decided
-                to have no counterpart. Each decision is compared with the links of the version
-                before it took effect.
+            gold: A file, a `LinkReader`, or pairs of names; None for what people confirmed,
+                rejected or decided to have no counterpart. Each decision is compared with the
+                links of the version before it took effect.
             at: The version; the last one if None.
             scope: "gold" for the links that touch an entity of the gold links, "all" for all
                 found links; None for the one that fits the gold links.
@@ -908,11 +908,11 @@ class Aligner:
             InputError: The file is not as expected, or there is no decision.
             StateError: There is no such version.
         """
-        pairs = None if gold is None else read_pairs(gold)
         with self._read() as session:
             session.check_started()
-            if pairs is None:
+            if gold is None:
                 return evaluate_decisions(session, scope, thresholds, at)
+            pairs = read_pairs(gold, session.entity_names())
             return evaluate_links(session, pairs, scope, thresholds, at)
 
     def _decide(

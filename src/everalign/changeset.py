@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from everalign._progress import Progress, no_progress
-from everalign.errors import SeedError
+from everalign.errors import InputError, SeedError
 from everalign.graph import (
     EntitySource,
     IntArray,
@@ -27,7 +27,7 @@ from everalign.graph import (
     encode_statements,
     select_new_rows,
 )
-from everalign.io import TripleReader
+from everalign.io import LinkReader, Table, TripleReader
 from everalign.literals import encode_iri_names
 from everalign.session import Vocabularies, list_name_indexes
 from everalign.state import Delta, NameKind, Side, compute_digest
@@ -73,6 +73,9 @@ class ChangeSet:
         added_right: The same for the right graph.
         removed_left: Triples and literals that the left graph loses. An RDF Patch must not add.
         removed_right: The same for the right graph.
+        complete_left: The left graph as it is now, complete: it gains what is new in it and loses
+            what is missing from it. No RDF Patch.
+        complete_right: The same for the right graph.
         removed_left_entities: Left entities that are removed with all their facts.
         removed_right_entities: Right entities that are removed with all their facts.
         seeds: Trusted links to learn from.
@@ -97,6 +100,8 @@ class ChangeSet:
     withdrawn: LinkSource | None = None
     confirmed: LinkSource | None = None
     rejected: LinkSource | None = None
+    complete_left: TripleSource | None = None
+    complete_right: TripleSource | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -110,6 +115,7 @@ class ChangeSet:
             InputError: A file does not exist or is not in a known format.
         """
         check_readable(self.added_left, self.added_right, self.removed_left, self.removed_right)
+        check_readable(self.complete_left, self.complete_right)
 
     def describe_sources(self) -> list[str]:
         """Name where the changes come from.
@@ -240,6 +246,7 @@ def _encode_facts(
     """Encode added and removed facts, count removals of names never seen, collect prefixes."""
     sources = change.added_left, change.added_right
     removed_sources = change.removed_left, change.removed_right
+    complete_sources = change.complete_left, change.complete_right
     entity_sources = change.removed_left_entities, change.removed_right_entities
     arrays: Arrays = {}
     unknown_count = 0
@@ -249,14 +256,24 @@ def _encode_facts(
         # Removals first: they can only name what the graph has had, not what the same update adds.
         removed = encode_statements(removed_sources[index], vocabulary, progress, removing=True)
         added = encode_statements(sources[index], vocabulary, progress)
-        entities = encode_entities(entity_sources[index], side, vocabulary)
+        complete = encode_statements(complete_sources[index], vocabulary, progress)
+        if len(complete.removed_triples) + len(complete.removed_literals):
+            raise InputError("a patch is not a complete graph: give it as what is gained")
+        entities: Sequence[int] = encode_entities(entity_sources[index], side, vocabulary)
+        if complete_sources[index] is not None:
+            # Everything is removed, and what the complete graph has is added again.
+            entities = range(entity_counts[index])
         entity_triples, entity_literals = (
             facts.list_facts(index, kind, entities) if entities else NO_FACTS
             for kind in FACT_KINDS
         )
         arrays |= {
-            get_added_array_name(side, "triples"): added.triples,
-            get_added_array_name(side, "literals"): added.literals,
+            get_added_array_name(side, "triples"): np.concatenate(
+                [added.triples, complete.triples]
+            ),
+            get_added_array_name(side, "literals"): np.concatenate(
+                [added.literals, complete.literals]
+            ),
             # A patch among the added files may remove as well.
             get_removed_array_name(side, "triples"): np.concatenate(
                 [added.removed_triples, removed.removed_triples, entity_triples]
@@ -266,10 +283,11 @@ def _encode_facts(
             ),
         }
         unknown_count += added.unknown_count + removed.unknown_count
-        if added.prefixes:
-            prefixes[side] = added.prefixes
+        if declared := {**complete.prefixes, **added.prefixes}:
+            prefixes[side] = declared
     left, right = ADDED_TRIPLES
-    check_sides(sources, (arrays[left], arrays[right]), vocabularies, entity_counts)
+    given = tuple(a if c is None else c for a, c in zip(sources, complete_sources, strict=True))
+    check_sides((given[0], given[1]), (arrays[left], arrays[right]), vocabularies, entity_counts)
     return _drop_empty(arrays), unknown_count, prefixes
 
 
@@ -404,6 +422,10 @@ def _describe_change(change: ChangeSet, *, rescore_all: bool) -> str:
 def _describe(field_name: str, source: object) -> str:
     if isinstance(source, TripleReader):
         return source.name
+    if isinstance(source, LinkReader):
+        source = source.path
+    if isinstance(source, Table):
+        return TripleReader(source).name
     if isinstance(source, str | Path):
         return Path(source).name
     return field_name if field_name in ("confirmed", "rejected", "withdrawn") else "memory"

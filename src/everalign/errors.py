@@ -15,6 +15,7 @@ exit code 2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -48,7 +49,26 @@ class InputError(EverAlignError):
 
 
 class SeedError(InputError):
-    """Trusted links or decisions contradict the graphs or each other."""
+    """Trusted links or decisions contradict the graphs or each other.
+
+    Args:
+        problem: What is wrong.
+        path: The file, if there is one.
+        line: The line, from 1.
+        details: If several links are wrong, what is wrong with each: a line for each of the first
+            hundred, with its place.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | Path | None = None,
+        line: int | None = None,
+        details: Sequence[str] = (),
+    ) -> None:
+        super().__init__(problem, path=path, line=line)
+        self.details = list(details)
 
 
 class ConfigError(EverAlignError):

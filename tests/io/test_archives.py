@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from everalign.errors import InputError
-from everalign.io import TripleReader, read_links, read_triples
+from everalign.io import Table, TripleReader, read_links, read_triples
 
 Write = Callable[[str, str | bytes], Path]
 Pack = Callable[[dict[str, bytes]], bytes]
@@ -139,3 +139,26 @@ def test_members_that_cannot_be_read_are_named(write: Write) -> None:
 def test_names_with_line_ends_do_not_break_messages(write: Write) -> None:
     path = write("dump.zip", pack_zip({"a\nb.nt": b"bad\n"}))
     assert "a?b.nt:1" in refusal(path)
+
+
+@pytest.mark.parametrize("suffix", ["zip", "tar.gz"])
+def test_tables_in_an_archive_are_read(write: Write, suffix: str) -> None:
+    files = {
+        "people.csv": "nr;name;city\n1;Zoë;c1\n".encode("windows-1252"),
+        "more/cities.tsv": b"id\tname\nc1\tOslo\n",
+        "x.parquet": b"PAR1",
+    }
+    path = write(f"dump.{suffix}", PACKS[suffix](files))
+    reader = TripleReader(Table(path, id_column="nr", link_columns="city", base="urn:{table}:"))
+    batches = list(reader.statements())
+    assert [row for batch in batches for row in batch.triples] == [
+        ("urn:people:1", "urn:people:city", "urn:people:c1")
+    ]
+    assert [row for batch in batches for row in batch.literals] == [
+        ("urn:people:1", "urn:people:name", '"Zoë"'),
+        ("urn:cities:c1", "urn:cities:name", '"Oslo"'),
+    ]
+    assert any("people.csv: read as a table (semicolon)" in note for note in reader.notes)
+    assert any("of its files are not read: x.parquet" in note for note in reader.notes)
+    with pytest.raises(InputError, match="no table has the column 'none'; the columns are 'nr, "):
+        list(TripleReader(Table(path, link_columns="none")))

@@ -15,7 +15,7 @@ from pyoxigraph import RdfFormat, Store
 from tests.servers import LocalServer, run_server
 
 from everalign.errors import ConfigError, EverAlignError, InputError
-from everalign.io import RemoteOptions, SourceOptions, TripleReader
+from everalign.io import RemoteOptions, SourceOptions, Table, TripleReader
 from everalign.io.sparql import split_query
 
 Write = Callable[[str, str | bytes], Path]
@@ -331,3 +331,16 @@ def test_commands_read_from_servers(server: LocalServer, tmp_path: Path) -> None
     )
     assert failed.returncode == 2
     assert len(failed.stderr.splitlines()) == 1
+
+
+def test_a_table_at_a_url_is_read(server: LocalServer, quick: RemoteOptions) -> None:
+    server.files["/people"] = ("text/csv", b"nr,name\n1,Ada\n")
+    table = Table(server.url("/people"), id_column="nr")
+    reader = TripleReader(table, opening=SourceOptions(remote=quick))
+    assert [row for part in reader.statements() for row in part.literals] == [
+        ("1", "name", '"Ada"')
+    ]
+    assert len(server.requests) == 1
+    named = replace(table, base="http://example.org/{table}/")
+    with pytest.raises(ConfigError, match="a URL is no name for"):
+        list(TripleReader(named, opening=SourceOptions(remote=quick)))

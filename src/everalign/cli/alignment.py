@@ -14,6 +14,7 @@ from everalign.cli.inputs import (
     json_option,
     languages_option,
     open_aligner,
+    open_link_readers,
     open_readers,
     read_config,
     reader_options,
@@ -30,6 +31,7 @@ from everalign.cli.output import (
     print_table,
 )
 from everalign.cli.sources import GRAPH, SourceChoices, source_options
+from everalign.cli.table_options import TableOptions, add_table_options
 
 if TYPE_CHECKING:
     from everalign.types import AlignmentStatus
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         "everalign init my.state --left https://example.org/zh.ttl.gz --right en.tar.gz",
         "everalign init my.state --left sparql+https://example.org/sparql --query left=people.rq"
         " --right en.nt",
+        "everalign init my.state --left abt.csv --right buy.csv --id-column left=sku",
     )
 )
 @state_argument
@@ -65,6 +68,7 @@ if TYPE_CHECKING:
 @languages_option
 @reader_options
 @source_options
+@add_table_options
 def init(
     state: Path,
     left: tuple[Path | str, ...],
@@ -81,29 +85,33 @@ def init(
     graph_filter: tuple[str, ...],
     skip_errors: bool,
     sources: SourceChoices,
+    tables: TableOptions,
 ) -> None:
     """Create an alignment of two graphs.
 
     Reads both graphs, runs the method and stores the result as version 0 in the directory STATE.
-    Graphs are RDF in any common format or tables of three columns; a quoted pattern such as
-    'dump/*.nt.gz' names several files, and zip and tar archives are read as well. A URL is fetched
-    into a cache; sparql+https://... names a SPARQL endpoint (with --query or --class). Links are
-    pairs, left TAB right, or a file written by `everalign export`. Seeds can be omitted if names
-    and other literals suffice to start.
+    Graphs are RDF in any common format, tables of three columns, or tables with a header (CSV,
+    TSV, Parquet) whose rows are entities; a quoted pattern such as 'dump/*.nt.gz' names several
+    files, and zip and tar archives are read as well. A URL is fetched into a cache;
+    sparql+https://... names a SPARQL endpoint (with --query or --endpoint-class). Links are pairs,
+    left TAB right, or a file written by `everalign export`. Seeds can be omitted if names and
+    other literals suffice to start.
     """
     from everalign.aligner import Aligner
 
     settings = read_config(config, method, seed, merge_rule, classes, other_classes, languages)
+    sources = tables.check({"left": left, "right": right}, sources, state)
     with (
         ProgressBar() as bar,
-        open_readers(graph_filter, skip_errors, bar, sources, state) as open_reader,
+        open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,
+        open_link_readers(skip_errors, seeds, validation) as links,
     ):
         aligner = Aligner.create(
             state,
-            open_reader(left, "left") or [],
-            open_reader(right, "right") or [],
-            seeds,
-            validation,
+            open_reader("left", left) or [],
+            open_reader("right", right) or [],
+            links[0],
+            links[1],
             settings,
             bar,
         )
@@ -115,6 +123,7 @@ def init(
     epilog=format_examples(
         "everalign update my.state --left zh-week-2.nt.gz --right en-week-2.nt.gz",
         "everalign update my.state --left zh-week-3.rdfp   # an RDF Patch adds and removes",
+        "everalign update my.state --complete-left abt.csv # the whole table, changed",
         "everalign update my.state --remove-right removed.nt --seeds more-seeds.tsv",
         "everalign update my.state --full",
         "everalign update my.state                         # finish, or follow decisions",
@@ -147,6 +156,19 @@ def init(
     help="Triples removed from the right graph. May be repeated.",
 )
 @click.option(
+    "--complete-left",
+    type=GRAPH,
+    multiple=True,
+    help="The left graph as it is now, complete: what is new in it is added, what is missing from "
+    "it is removed. May be repeated.",
+)
+@click.option(
+    "--complete-right",
+    type=GRAPH,
+    multiple=True,
+    help="The right graph as it is now, complete. May be repeated.",
+)
+@click.option(
     "--remove-left-entities",
     type=FILE,
     help="Entities removed from the left graph with all their triples, one per line.",
@@ -164,6 +186,7 @@ def init(
 @click.option("--full", is_flag=True, help="Re-score everything.")
 @reader_options
 @source_options
+@add_table_options
 @json_option
 def update(
     state: Path,
@@ -171,6 +194,8 @@ def update(
     right: tuple[Path | str, ...],
     remove_left: tuple[Path | str, ...],
     remove_right: tuple[Path | str, ...],
+    complete_left: tuple[Path | str, ...],
+    complete_right: tuple[Path | str, ...],
     remove_left_entities: Path | None,
     remove_right_entities: Path | None,
     seeds: Path | None,
@@ -182,6 +207,7 @@ def update(
     graph_filter: tuple[str, ...],
     skip_errors: bool,
     sources: SourceChoices,
+    tables: TableOptions,
     as_json: bool,
 ) -> None:
     """Apply changes to both graphs and update the links.
@@ -192,19 +218,27 @@ def update(
     """
     from everalign.changeset import ChangeSet
 
+    given = {
+        "left": (*left, *remove_left, *complete_left),
+        "right": (*right, *remove_right, *complete_right),
+    }
+    sources = tables.check(given, sources, state)
     with (
         ProgressBar() as bar,
-        open_readers(graph_filter, skip_errors, bar, sources, state) as open_reader,
+        open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,
+        open_link_readers(skip_errors, seeds, validation) as links,
     ):
         change = ChangeSet(
-            added_left=open_reader(left, "left"),
-            added_right=open_reader(right, "right"),
-            removed_left=open_reader(remove_left, "left"),
-            removed_right=open_reader(remove_right, "right"),
+            added_left=open_reader("left", left),
+            added_right=open_reader("right", right),
+            removed_left=open_reader("left", remove_left),
+            removed_right=open_reader("right", remove_right),
+            complete_left=open_reader("left", complete_left),
+            complete_right=open_reader("right", complete_right),
             removed_left_entities=remove_left_entities,
             removed_right_entities=remove_right_entities,
-            seeds=seeds,
-            validation=validation,
+            seeds=links[0],
+            validation=links[1],
             withdrawn=withdraw,
             confirmed=confirm,
             rejected=reject,

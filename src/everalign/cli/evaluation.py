@@ -13,6 +13,8 @@ from everalign.cli.inputs import (
     format_examples,
     json_option,
     open_aligner,
+    open_link_readers,
+    skip_errors_option,
     state_argument,
     version_option,
 )
@@ -73,6 +75,7 @@ THRESHOLD_COLUMNS = (
     "--plot", "figure", type=FILE, help="Draw the scores by confidence (.svg or .png) to FILE."
 )
 @version_option
+@skip_errors_option
 @json_option
 def evaluate(
     state: Path,
@@ -82,6 +85,7 @@ def evaluate(
     thresholds: bool,
     figure: Path | None,
     at: int | None,
+    skip_errors: bool,
     as_json: bool,
 ) -> None:
     """Compare the found links with gold links.
@@ -94,11 +98,10 @@ def evaluate(
 
     if (gold is None) == (gold_option is None):
         raise click.UsageError("give the gold links once: a file, or --gold decisions")
-    source = Path(gold_option) if gold_option is not None else gold
+    path = Path(gold_option) if gold_option is not None and gold_option != DECISIONS else gold
     steps = DEFAULT_THRESHOLDS if thresholds or figure else ()
-    result = open_aligner(state).evaluate(
-        None if gold_option == DECISIONS else source, at=at, scope=scope, thresholds=steps
-    )
+    with open_link_readers(skip_errors, path) as links:
+        result = open_aligner(state).evaluate(links[0], at=at, scope=scope, thresholds=steps)
     if figure is not None:
         from everalign.plotting import draw_evaluation
 

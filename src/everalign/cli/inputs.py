@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from everalign._progress import Progress
     from everalign.aligner import Aligner
     from everalign.cli.sources import SourceChoices
+    from everalign.cli.table_options import TableOptions
     from everalign.config import Config
-    from everalign.io import TripleReader
+    from everalign.io import LinkReader, TripleReader
 
 # Of BCP 47: a language of two or three letters, then anything.
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
+SIDES = ("left", "right")
+
 Command = TypeVar("Command", bound=Callable[..., Any])
-OpenReader = Callable[[Sequence[Path | str], str], "TripleReader | None"]
+OpenReader = Callable[[str, Sequence[Path | str]], "TripleReader | None"]
 
 
 def _build_path_type(metavar: str) -> click.Path:
@@ -136,6 +139,11 @@ seed_option = click.option(
     show_default=True,
     help="Random seed.",
 )
+skip_errors_option = click.option(
+    "--skip-errors",
+    is_flag=True,
+    help="Skip lines that cannot be parsed and faulty links; list them on standard error.",
+)
 reader_options = combine_options(
     click.option(
         "--graph-filter",
@@ -144,11 +152,7 @@ reader_options = combine_options(
         help="Read only statements that match RULE: predicate=IRI, not-predicate=IRI, "
         "namespace=IRI, graph=IRI or language=TAG. May be repeated.",
     ),
-    click.option(
-        "--skip-errors",
-        is_flag=True,
-        help="Skip lines that cannot be parsed; list them on standard error.",
-    ),
+    skip_errors_option,
 )
 # The names of these parameters are those of `Aligner.links` and `Aligner.export`.
 selection_options = combine_options(
@@ -245,6 +249,23 @@ def parse_languages(value: str) -> tuple[str, ...]:
         if not LANGUAGE_TAG.fullmatch(tag):
             raise click.BadParameter(f"{tag!r} is not a language, such as en")
     return tuple(tag.lower() for tag in tags)
+
+
+def split_side(value: str) -> tuple[str | None, str]:
+    """Split the side off a value that may hold for one side only.
+
+    Args:
+        value: The value of an option, which may begin with ``left=`` or ``right=``.
+
+    Returns:
+        The side, None for both, and the rest.
+
+    Example:
+        >>> split_side("left=sku"), split_side("tags=|")
+        (('left', 'sku'), (None, 'tags=|'))
+    """
+    side, equals, rest = value.partition("=")
+    return (side, rest) if equals and side in SIDES else (None, value)
 
 
 class SnapshotRange(click.ParamType[tuple[int, int]]):
@@ -344,9 +365,10 @@ def open_readers(
     skip_errors: bool,
     progress: Progress,
     sources: SourceChoices,
+    tables: TableOptions,
     state: Path,
 ) -> Iterator[OpenReader]:
-    """Give a function that makes a reader of files; report at the end what was left out.
+    """Give a function that makes a reader of files; report at the end how they were read.
 
     The report goes to standard error: standard output is for the result.
 
@@ -355,10 +377,11 @@ def open_readers(
         skip_errors: Whether lines that cannot be parsed are skipped.
         progress: Called while files are read.
         sources: How sources are opened.
+        tables: How tables are read.
         state: The state directory, beside which files from servers are kept.
 
     Yields:
-        A function from the sources of a side to a reader, or to None if there are none.
+        A function from a side and its sources to a reader, or to None if there are none.
 
     Raises:
         ConfigError: A rule is not valid.
@@ -367,16 +390,17 @@ def open_readers(
 
     options, readers = ReadOptions.parse([*rules, *sources.list_language_rules()]), []
 
-    def open_reader(paths: Sequence[Path | str], side: str) -> TripleReader | None:
+    def open_reader(side: str, paths: Sequence[Path | str]) -> TripleReader | None:
         if not paths:
             return None
+        opening = sources.build_options(side, state)
         readers.append(
             TripleReader(
-                paths,
+                tables.make_table(side, paths, opening),
                 lambda size: progress(f"reading {paths[0]}", size, 0),
                 options=options,
                 skip_errors=skip_errors,
-                opening=sources.build_options(side, state),
+                opening=opening,
             )
         )
         return readers[-1]
@@ -385,6 +409,32 @@ def open_readers(
     for reader in readers:
         for line in _describe_omissions(reader):
             click.echo(line, err=True)
+
+
+@contextmanager
+def open_link_readers(skip_errors: bool, *paths: Path | None) -> Iterator[list[LinkReader | None]]:
+    """Make readers of link files; report at the end how they were read and what was left out.
+
+    Args:
+        skip_errors: Whether faulty links are left out.
+        paths: The files.
+
+    Yields:
+        A reader for each, None for None.
+    """
+    from everalign.io import LinkReader
+
+    readers = [
+        None if path is None else LinkReader(path, skip_errors=skip_errors) for path in paths
+    ]
+    yield readers
+    for reader in readers:
+        if reader is None:
+            continue
+        for fault in reader.list_faults() if skip_errors else ():
+            click.echo(f"{fault.path}:{fault.line}: skipped: {fault.reason}", err=True)
+        for note in reader.notes:
+            click.echo(note, err=True)
 
 
 def _describe_omissions(reader: TripleReader) -> Iterator[str]:

@@ -21,7 +21,7 @@ from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
 from everalign.cli.maintenance import backup, compact, restore, verify
 from everalign.cli.output import clean_text
 from everalign.cli.paper import paper
-from everalign.errors import EverAlignError
+from everalign.errors import EverAlignError, SeedError
 
 ISSUES = "https://github.com/everalign/everalign/issues"
 USER_ERROR = 2  # as click's own errors
@@ -135,6 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(USER_ERROR)
     except click.ClickException as error:
         _exit_with_error(error.format_message())
+    except SeedError as error:
+        for line in error.details:
+            click.echo(" ".join(line.split()), err=True)
+        _exit_with_error(str(error))
     except EverAlignError as error:
         _exit_with_error(str(error))
     except BrokenPipeError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from everalign.cli.inputs import DIRECTORY, Command, combine_options
+from everalign.cli.inputs import DIRECTORY, Command, combine_options, split_side
 
 if TYPE_CHECKING:
     from everalign.io import SourceOptions
@@ -47,7 +47,7 @@ GRAPH = GraphSource()
 class SourceChoices(NamedTuple):
     """The values of the options that say how sources are opened."""
 
-    encoding: str | None
+    encoding: tuple[str, ...]
     context: tuple[str, ...]
     keep_languages: str | None
     all_of_wikidata: bool
@@ -73,7 +73,7 @@ class SourceChoices(NamedTuple):
 
         query = _choose_for_side(self.query, side)
         return SourceOptions(
-            self.encoding,
+            _choose_for_side(self.encoding, side),
             dict(map(_parse_context, self.context)),
             not self.all_of_wikidata,
             RemoteOptions(
@@ -101,8 +101,9 @@ class SourceChoices(NamedTuple):
 
 def _choose_for_side(values: Sequence[str], side: str) -> str | None:
     """Choose the last value for a side; values without `left=` or `right=` are for both."""
-    own = [value.removeprefix(f"{side}=") for value in values if value.startswith(f"{side}=")]
-    both = [value for value in values if not value.startswith(("left=", "right="))]
+    given = [split_side(value) for value in values]
+    own = [value for its_side, value in given if its_side == side]
+    both = [value for its_side, value in given if its_side is None]
     return next(reversed([*both, *own]), None)
 
 
@@ -132,9 +133,10 @@ def source_options(command: Command) -> Command:
 _SOURCE_OPTIONS = (
     click.option(
         "--encoding",
-        metavar="NAME",
+        multiple=True,
+        metavar="[SIDE=]NAME",
         help="Encoding of text that is not UTF-8 and does not say what it is, "
-        "such as windows-1252.",
+        "such as windows-1252; left=NAME is for one side. May be repeated.",
     ),
     click.option(
         "--context",

@@ -8,26 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from everalign._progress import Progress, no_progress
-from everalign.errors import InputError, SeedError
+from everalign.errors import InputError
 from everalign.graph.names import NameIndex, Vocabulary
 from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
 from everalign.io import (
     LinkLine,
+    LinkReader,
+    Source,
     Statements,
+    Table,
     Triple,
     TripleReader,
+    is_readable_object,
     read_entity_list,
-    read_links,
-    split_literals,
+    read_rows,
 )
+from everalign.io.links import REFUSED, SEVERAL, SWAPPED, UNKNOWN
 
-TripleSource: TypeAlias = str | Path | TripleReader | Iterable[Triple]
-LinkSource: TypeAlias = str | Path | Iterable[tuple[str, str]]
+TripleSource: TypeAlias = TripleReader | Iterable[Triple] | Source
+LinkSource: TypeAlias = str | Path | LinkReader | Iterable[tuple[str, str]]
 EntitySource: TypeAlias = str | Path | Iterable[str]
 Pair: TypeAlias = tuple[int, int]
 Indexes: TypeAlias = tuple[NameIndex, NameIndex, NameIndex]
@@ -144,8 +148,8 @@ def encode_and_count_literals(
     indexes = vocabulary.entities, vocabulary.relations, vocabulary.entities
     reader = None if source is None else _open_reader(source, progress)
     if reader is None:
-        assert not isinstance(source, str | Path | TripleReader)
-        return _encode_rows(source or [], indexes), 0
+        rows = _read_memory(source or [])
+        return _encode_rows(rows.triples, indexes), len(rows.literals)
     # In this order: the count of literals is complete only when all rows have been read.
     return _encode_rows(reader, indexes), reader.literals_read
 
@@ -179,15 +183,18 @@ def encode_links(
     right_of, left_of = dict(linked), {right_id: left_id for left_id, right_id in linked}
     repeatable = set(map(tuple, known.tolist()))
     rows = []
-    for pair, location in _read_known_pairs(source, left, right, refuse):
+    reader = _open_links(source)
+    for pair, link in _read_known_pairs(reader, left, right, refuse):
         conflict = _describe_conflict(pair, right_of, left_of, left, right)
         # A link that is known may be given again: a command can be run twice.
         if conflict and pair not in repeatable:
-            raise SeedError(conflict, path=location.path, line=location.line)
+            reader.report(SEVERAL, conflict, link)
+            continue
         # Entered one by one, so that two lines of the same source can contradict each other as
         # well.
         right_of[pair[0]], left_of[pair[1]] = pair[1], pair[0]
         rows.append(pair)
+    reader.finish()
     return _pair_array(rows)
 
 
@@ -212,7 +219,10 @@ def encode_pairs(
         SeedError: An entity is unknown, or `refuse` has an objection.
         InputError: A file cannot be read or parsed.
     """
-    return _pair_array([pair for pair, _ in _read_known_pairs(source, left, right, refuse)])
+    reader = _open_links(source)
+    rows = [pair for pair, _ in _read_known_pairs(reader, left, right, refuse)]
+    reader.finish()
+    return _pair_array(rows)
 
 
 def encode_entities(source: EntitySource | None, side: str, vocabulary: Vocabulary) -> list[int]:
@@ -242,11 +252,14 @@ def encode_entities(source: EntitySource | None, side: str, vocabulary: Vocabula
     return entities
 
 
-def read_pairs(source: LinkSource) -> list[tuple[str, str]]:
-    """Read links without encoding them.
+def read_pairs(
+    source: LinkSource, sides: tuple[NameIndex, NameIndex] | None = None
+) -> list[tuple[str, str]]:
+    """Read links without encoding them; their entities may be unknown.
 
     Args:
-        source: A file or pairs of names.
+        source: A file, a reader, or pairs of names.
+        sides: The names of the left and right entities, by which a header is recognised.
 
     Returns:
         Pairs of names.
@@ -254,7 +267,18 @@ def read_pairs(source: LinkSource) -> list[tuple[str, str]]:
     Raises:
         InputError: A file cannot be read or parsed.
     """
-    return [(line.left, line.right) for line in _read_link_lines(source)[0]]
+    reader = _open_links(source)
+    links = list(reader)
+    reader.finish()
+    if (
+        sides
+        and links
+        and reader.may_be_header(links[0])
+        and _is_unknown(links[0], sides)
+        and not all(_is_unknown(link, sides) for link in links)
+    ):
+        reader.skip_header(links.pop(0))
+    return [(link.left, link.right) for link in links]
 
 
 def check_readable(*sources: TripleSource | None) -> None:
@@ -389,17 +413,30 @@ def _read_blocks(
     reader = _open_reader(source, progress)
     if reader is not None:
         return reader.statements(removing=removing)
-    assert not isinstance(source, str | Path | TripleReader)
-    return iter([split_literals(list(source))])
+    return iter([_read_memory(source)])
 
 
 def _open_reader(source: TripleSource, progress: Progress = no_progress) -> TripleReader | None:
     """Return the reader of a source, or None if its triples are in memory."""
     if isinstance(source, TripleReader):
         return source
-    if not isinstance(source, str | Path):
+    parts = source if isinstance(source, list | tuple) else [source]
+    if not parts or not all(_is_read(part) for part in parts):
         return None
-    return TripleReader(source, lambda read: progress(f"reading {source}", read, 0))
+    files = cast("Source", source)
+    reader = TripleReader(files, lambda read: progress(f"reading {reader.name}", read, 0))
+    return reader
+
+
+def _read_memory(source: TripleSource) -> Statements:
+    if not isinstance(source, Iterable):
+        raise InputError(f"{type(source).__name__} cannot be read as a graph")
+    return read_rows(source)
+
+
+def _is_read(source: object) -> bool:
+    """Tell whether a reader is needed for a source."""
+    return isinstance(source, str | Path | Table) or is_readable_object(source)
 
 
 def _source_path(source: TripleSource | None) -> str | Path | None:
@@ -408,50 +445,57 @@ def _source_path(source: TripleSource | None) -> str | Path | None:
     return source if isinstance(source, str | Path) else None
 
 
-class _Location(NamedTuple):
-    """Where a link was read."""
-
-    path: str | Path | None
-    line: int
-
-
-def _read_link_lines(source: LinkSource) -> tuple[Iterable[LinkLine], str | Path | None]:
-    if isinstance(source, str | Path):
-        return read_links(source), source
-    # Each pair once, as `read_links` gives those of a file: a repetition would be reported as a
-    # conflict with itself.
-    pairs = dict.fromkeys((left, right) for left, right in source)
-    return [LinkLine(left, right, number) for number, (left, right) in enumerate(pairs, 1)], None
+def _open_links(source: LinkSource | None) -> LinkReader:
+    if isinstance(source, LinkReader):
+        return source
+    return LinkReader(() if source is None else source)
 
 
 def _read_known_pairs(
-    source: LinkSource | None, left: Vocabulary, right: Vocabulary, refuse: PairCheck
-) -> Iterator[tuple[Pair, _Location]]:
-    if source is None:
-        return
-    lines, path = _read_link_lines(source)
-    for line in lines:
-        pair, location = _find_pair(line, left, right, path), _Location(path, line.line)
+    reader: LinkReader, left: Vocabulary, right: Vocabulary, refuse: PairCheck
+) -> Iterator[tuple[Pair, LinkLine]]:
+    """Read the pairs that have no fault by themselves, and report the others."""
+    header: LinkLine | None = None
+    for number, link in enumerate(reader):
+        is_unknown = number == 0 and _is_unknown(link, (left.entities, right.entities))
+        # If neither graph knows the names but knows later ones, they are those of columns.
+        if is_unknown and reader.may_be_header(link):
+            header = link
+            continue
+        pair = _find_pair(link, left, right, reader)
+        if pair is None:
+            continue
+        if header is not None:
+            reader.skip_header(header)
+            header = None
         if problem := refuse(pair):
-            names = f"{left.entities[pair[0]]!r} – {right.entities[pair[1]]!r}"
-            raise SeedError(f"{names} {problem}", path=location.path, line=location.line)
-        yield pair, location
+            reader.report(REFUSED, f"{link.left!r} – {link.right!r} {problem}", link)
+            continue
+        yield pair, link
+    if header is not None:
+        _find_pair(header, left, right, reader)
+
+
+def _is_unknown(link: LinkLine, sides: tuple[NameIndex, NameIndex]) -> bool:
+    """Tell whether no graph has any of the two names."""
+    return not any(name in side for name in (link.left, link.right) for side in sides)
 
 
 def _find_pair(
-    line: LinkLine, left: Vocabulary, right: Vocabulary, path: str | Path | None
-) -> Pair:
-    left_id, right_id = left.entities.find(line.left), right.entities.find(line.right)
+    link: LinkLine, left: Vocabulary, right: Vocabulary, reader: LinkReader
+) -> Pair | None:
+    left_id, right_id = left.entities.find(link.left), right.entities.find(link.right)
     if left_id is not None and right_id is not None:
         return left_id, right_id
     # Before the other two messages: with swapped columns, both names are unknown on their side.
-    if line.left in right.entities and line.right in left.entities:
-        problem = f"left and right look swapped: {line.left!r} is in the right graph"
+    if link.left in right.entities and link.right in left.entities:
+        problem = f"left and right look swapped: {link.left!r} is in the right graph"
+        reader.report(SWAPPED, problem, link)
     elif left_id is None:
-        problem = _unknown_entity(line.left, "left")
+        reader.report(UNKNOWN, _unknown_entity(link.left, "left"), link)
     else:
-        problem = _unknown_entity(line.right, "right")
-    raise SeedError(problem, path=path, line=line.line)
+        reader.report(UNKNOWN, _unknown_entity(link.right, "right"), link)
+    return None
 
 
 def _unknown_entity(name: str, side: str) -> str:

@@ -2,10 +2,15 @@
 
 ===========  =========================================================================
 `reader`     `TripleReader`, `read_triples`: all files of a source, filtered and counted
+`source_parts`   the files and objects of a source, found, fetched and opened
 `formats`    the table of file formats, and how the format of a file is recognised
 `ntriples`   N-Triples, N-Quads
 `documents`  Turtle, TriG, RDF/XML, JSON-LD (and its contexts: `json_ld_contexts`)
 `tables`     tab-separated text, Parquet, lists of entities
+`csv_files`  CSV and TSV with a header: dialect, rows
+`objects`    `rdflib.Graph`, `pyoxigraph.Store`, data frames
+`table_source`   `Table`: how the columns of a table are read
+`entity_tables`  rows of a table to statements
 `rdf_patch`  RDF Patch: statements added and removed
 `filters`    which statements are kept, and what a reader is given (`ReadContext`)
 `wikidata`   what is left out of dumps of Wikidata
@@ -18,7 +23,7 @@
 `links`      files of links, in their own package
 ===========  =========================================================================
 
-A file passes through them in this order: `reader.find_files` lists the files of a source and
+A file passes through them in this order: `source_parts.list_parts` lists the files of a source and
 fetches what a server has, `formats.open_files` opens each of them, or the files of an archive,
 decompresses them, gives their text as UTF-8 and recognises their format, the `read` function of
 the `FileFormat` turns bytes into `Statements`, and `TripleReader` filters and counts them.
@@ -35,6 +40,7 @@ from everalign.io.links import (
     ExportStyle,
     LinkChange,
     LinkLine,
+    LinkReader,
     Prefixes,
     check_sssom,
     iterate_links,
@@ -43,9 +49,12 @@ from everalign.io.links import (
     write_links,
     write_relations,
 )
+from everalign.io.objects import is_readable_object, read_rows
 from everalign.io.reader import TripleReader, read_triples
+from everalign.io.source_parts import Source, check_columns, list_parts
 from everalign.io.sources import RemoteOptions, SourceOptions
 from everalign.io.streams import write_atomically
+from everalign.io.table_source import Table
 from everalign.io.tables import read_entity_list
 from everalign.io.terms import Statements, Triple, split_literals
 
@@ -54,19 +63,26 @@ __all__ = [
     "FileFormat",
     "LinkChange",
     "LinkLine",
+    "LinkReader",
     "Prefixes",
     "ReadContext",
     "ReadOptions",
     "RemoteOptions",
     "SkippedLine",
+    "Source",
     "SourceOptions",
     "Statements",
+    "Table",
     "Triple",
     "TripleReader",
+    "check_columns",
     "check_sssom",
+    "is_readable_object",
     "iterate_links",
+    "list_parts",
     "read_entity_list",
     "read_links",
+    "read_rows",
     "read_triples",
     "register_format",
     "split_literals",

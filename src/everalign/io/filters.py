@@ -17,6 +17,7 @@ from typing import NamedTuple
 from everalign.errors import ConfigError, InputError
 from everalign.io.sources import SourceOptions
 from everalign.io.streams import ErrorHandler
+from everalign.io.table_source import Table
 from everalign.io.terms import Statements, Triple, shorten_text
 
 # A file with millions of errors must not fill the memory; this many show what is wrong.
@@ -212,8 +213,12 @@ class ReadCounts:
 
     prefixes: dict[str, str] = field(default_factory=dict)
     """The namespace of each prefix that the files declare; the first declaration counts."""
+
     notes: list[str] = field(default_factory=list)
     """What was found out about the files, such as an encoding; one line each."""
+
+    row_names: set[str] = field(default_factory=set)
+    """The entities of the rows of all tables so far."""
 
     def is_empty(self) -> bool:
         """Tell whether nothing was found at all.
@@ -242,6 +247,9 @@ class ReadContext:
 
     sources: SourceOptions = field(default_factory=SourceOptions)
     """How the user wants files to be opened."""
+
+    table: Table = field(default_factory=Table)
+    """How the columns are read if the file is a table of entities."""
 
     reopen: Callable[[], AbstractContextManager[io.BufferedReader]] | None = None
     """Opens the same bytes from the beginning, to look for the line of an error; None if the file

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeAlias
 from everalign.errors import ConfigError, InputError
 from everalign.io import documents, ntriples
 from everalign.io.archives import ARCHIVE_SUFFIXES, ArchiveMember, read_members
+from everalign.io.csv_files import read_csv, read_csv_header
 from everalign.io.encodings import Tell, ignore_note, open_as_utf8
 from everalign.io.filters import ReadContext
 from everalign.io.rdf_patch import read_rdf_patch
@@ -29,13 +30,15 @@ from everalign.io.streams import (
     open_bytes,
     prepend_bytes,
 )
-from everalign.io.tables import read_parquet, read_table
+from everalign.io.tables import read_parquet, read_parquet_header, read_table
 from everalign.io.terms import Statements, Triple
 
 StatementReader: TypeAlias = Callable[[io.BufferedReader, ReadContext], Iterator[Statements]]
 NumberedReader: TypeAlias = Callable[
     [io.BufferedReader, ReadContext], Iterator[tuple[Triple, int]]
 ]
+
+HeaderReader: TypeAlias = Callable[[io.BufferedReader, ReadContext], list[str]]
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,18 @@ class FileFormat:
     is_patch: bool = False
     """Whether a file says which statements it removes. It may be empty."""
 
+    read_header: HeaderReader | None = None
+    """Reads the names of the columns, for tables whose rows may be entities."""
+
 
 TABLE = FileFormat(
-    "tab-separated", (".tsv", ".ttsv", ".txt"), "text/tab-separated-values", read_table
+    "tab-separated",
+    (".tsv", ".ttsv", ".txt"),
+    "text/tab-separated-values",
+    read_table,
+    read_header=read_csv_header,
 )
+CSV = FileFormat("CSV", (".csv",), "text/csv", read_csv, read_header=read_csv_header)
 N_TRIPLES = FileFormat(
     "N-Triples",
     (".nt",),
@@ -86,6 +97,7 @@ N_TRIPLES = FileFormat(
 
 FORMATS: list[FileFormat] = [
     TABLE,
+    CSV,
     N_TRIPLES,
     FileFormat(
         "N-Quads",
@@ -138,7 +150,12 @@ FORMATS: list[FileFormat] = [
         is_patch=True,
     ),
     FileFormat(
-        "Parquet", (".parquet",), "application/vnd.apache.parquet", read_parquet, magic=b"PAR1"
+        "Parquet",
+        (".parquet",),
+        "application/vnd.apache.parquet",
+        read_parquet,
+        magic=b"PAR1",
+        read_header=read_parquet_header,
     ),
 ]
 # Suffixes of formats that users may try; without this they would be read as tables.
@@ -146,7 +163,6 @@ _UNSUPPORTED_SUFFIXES = {
     ".n3": "Notation3",
     ".7z": "7z",
     ".rar": "RAR",
-    ".csv": "CSV",
 }
 
 
@@ -190,11 +206,12 @@ def register_format(file_format: FileFormat) -> None:
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[OpenedFile]:
+def open_file(path: Path, tell: Tell = ignore_note) -> Iterator[OpenedFile]:
     """Open a file, optionally compressed, and recognise its format.
 
     Args:
         path: The file to open. It must not be an archive.
+        tell: Called with a note on its encoding.
 
     Yields:
         The open file.
@@ -203,7 +220,7 @@ def open_file(path: Path) -> Iterator[OpenedFile]:
         InputError: The file cannot be read, has an unsupported format, or its content
             contradicts its name.
     """
-    with closing(open_files(path)) as files:
+    with closing(open_files(path, tell=tell)) as files:
         file = next(files)
         if file.is_member:
             raise InputError("is an archive, expected a single file: unpack it", path=path)
@@ -323,7 +340,7 @@ def _recognise_format(path: Path, by_name: FileFormat | None, start: bytes) -> F
     if by_content is None or by_content is by_name or by_content.name in by_name.begins_like:
         return by_name
     # A name in a table may look like anything.
-    if by_name is TABLE and "\t" in line:
+    if by_name is CSV or (by_name is TABLE and "\t" in line):
         return by_name
     problem = f"looks like {by_content.name}, whose file name should end in "
     raise InputError(problem + by_content.suffixes[0], path=path)

@@ -1,20 +1,14 @@
-"""Reading triples and literals from files, without holding them in memory."""
+"""Reading triples and literals from files and other sources, without holding them in memory."""
 
 from __future__ import annotations
 
-import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
-from functools import partial
-from itertools import chain, islice
-from pathlib import Path
+from contextlib import closing
+from itertools import chain
 from time import perf_counter
-from typing import TypeAlias
 
 from everalign.errors import InputError
-from everalign.io.encodings import Tell, ignore_note
 from everalign.io.filters import (
     ReadContext,
     ReadCounts,
@@ -22,24 +16,26 @@ from everalign.io.filters import (
     SkippedLine,
     StatementFilter,
 )
-from everalign.io.formats import OpenedFile, open_files
-from everalign.io.remote import fetch_source, is_remote
-from everalign.io.sources import RemoteOptions, SourceOptions
+from everalign.io.source_parts import (
+    OpenedPart,
+    Source,
+    SourcePart,
+    describe_source,
+    list_parts,
+)
+from everalign.io.sources import SourceOptions
 from everalign.io.terms import Statements, Triple
 from everalign.io.wikidata import WikidataFilter, is_wikidata
 
 logger = logging.getLogger(__name__)
 
-FileSource: TypeAlias = str | Path | Sequence[str | Path]
 
-_PATTERN_CHARACTERS = frozenset("*?[")
-
-
-def read_triples(source: FileSource) -> Iterator[Triple]:
+def read_triples(source: Source) -> Iterator[Triple]:
     """Read the triples of files in any supported format; literals are left out.
 
     Args:
-        source: A file, a pattern such as ``left/*.nt``, or a list of both.
+        source: A file, a pattern such as ``left/*.nt``, a `Table`, an object such as a data frame
+            or an `rdflib.Graph`, or a list of them.
 
     Returns:
         Head, relation and tail of each triple, in file order.
@@ -66,7 +62,8 @@ class TripleReader:
 
     Args:
         source: A file, a pattern such as ``left/*.nt``, the URL of a file, a SPARQL endpoint
-            such as ``sparql+https://example.org/sparql``, or a list of these.
+            such as ``sparql+https://example.org/sparql``, a `Table`, a data frame, an
+            `rdflib.Graph`, a `pyoxigraph.Store` or `Dataset`, or a list of these.
         on_progress: Called now and then with the number of triples read so far.
         options: Which statements to keep; all by default.
         skip_errors: Whether to skip and list what cannot be read, instead of raising an error.
@@ -84,7 +81,7 @@ class TripleReader:
 
     def __init__(
         self,
-        source: FileSource,
+        source: Source,
         on_progress: Callable[[int], None] = lambda _: None,
         *,
         options: ReadOptions | None = None,
@@ -97,14 +94,12 @@ class TripleReader:
         self._options = options or ReadOptions()
         self._skip_errors = skip_errors
         self._counts = ReadCounts()
-        self._fetched: tuple[list[Path], list[str]] | None = None
+        self._fetched: tuple[list[SourcePart], list[str]] | None = None
 
     @property
     def name(self) -> str:
         """The file names as they were given, for messages."""
-        source = self._source
-        entries = [source] if isinstance(source, str | Path) else source
-        return ", ".join(Path(entry).name for entry in entries)
+        return describe_source(self._source)
 
     @property
     def triples_read(self) -> int:
@@ -138,7 +133,8 @@ class TripleReader:
 
     @property
     def notes(self) -> list[str]:
-        """What was found out about the files, such as an encoding; one line each."""
+        """What was found out about the files, such as an encoding or the columns of a table; one
+        line each."""
         return self._counts.notes
 
     def __iter__(self) -> Iterator[Triple]:
@@ -162,61 +158,59 @@ class TripleReader:
         # A reader may be used again, and counts each pass from the start.
         counts = self._counts = ReadCounts()
         statement_filter = StatementFilter(self._options)
-        paths = self._find_paths()
+        parts = self._list_parts()
         found_patch = False
-        for number, (file, context) in enumerate(self._open_all(paths, statement_filter), 1):
+        for number, opened in enumerate(self._open_all(parts, statement_filter), 1):
             started, before = perf_counter(), (counts.triples, counts.literals)
-            found_patch = found_patch or file.format.is_patch
-            for batch in _reduce_batches(file.format.read(file.stream, context), context):
-                if removing and file.format.is_patch and _adds_statements(batch):
+            found_patch = found_patch or opened.is_patch
+            for batch in _reduce_batches(opened.batches, opened.context):
+                if removing and opened.is_patch and _adds_statements(batch):
                     raise InputError(
                         "is a patch that adds facts, but was given as what is removed: "
                         "give it as what is gained, it says itself what it removes",
-                        path=file.path,
+                        path=opened.context.path,
                     )
                 kept = self._filter_batch(batch, statement_filter)
-                is_alone = len(paths) == 1 and not file.is_member
+                is_alone = len(parts) == 1 and not opened.is_member
                 yield kept if is_alone else _rename_blank_nodes(kept, number)
             logger.info(
                 "%s read as %s: %d triples, %d literals, %.2f s",
-                file.path,
-                file.format.name,
+                opened.context.path,
+                opened.kind,
                 counts.triples - before[0],
                 counts.literals - before[1],
                 perf_counter() - started,
             )
         # A patch may change nothing; a graph without statements is most likely the wrong file.
         if not found_patch and counts.is_empty():
-            raise InputError("has no triples", path=paths[0] if len(paths) == 1 else None)
+            raise InputError("has no triples", path=parts[0].path if len(parts) == 1 else None)
 
-    def _find_paths(self) -> list[Path]:
-        """Find the files; what a server has is fetched once, even if it is read again."""
+    def _list_parts(self) -> list[SourcePart]:
+        """List files and objects; what a server has is fetched once, even if it is read again."""
         if self._fetched is None:
             notes: list[str] = []
-            paths = find_files(self._source, self._opening.remote, notes.append)
+            parts = list_parts(self._source, self._opening, notes.append)
             if not notes:
-                return paths
-            self._fetched = paths, notes
+                return parts
+            self._fetched = parts, notes
         self._counts.notes += self._fetched[1]
         return self._fetched[0]
 
     def _open_all(
-        self, paths: Sequence[Path], statement_filter: StatementFilter
-    ) -> Iterator[tuple[OpenedFile, ReadContext]]:
-        """Open all files, those of archives one after the other."""
-        encoding = self._opening.encoding
-        for path in paths:
+        self, parts: Sequence[SourcePart], statement_filter: StatementFilter
+    ) -> Iterator[OpenedPart]:
+        """Open all files and objects, the files of archives one after the other."""
+        for part in parts:
             context = ReadContext(
-                path, statement_filter, self._skip_errors, self._counts, self._opening
+                part.path,
+                statement_filter,
+                self._skip_errors,
+                self._counts,
+                self._opening,
+                part.table,
             )
-            with closing(open_files(path, encoding, context.add_note)) as files:
-                for number, file in enumerate(files):
-                    reopen = partial(_reopen_file, path, number, encoding)
-                    can_reopen = path.is_file()
-                    yield (
-                        file,
-                        replace(context, path=file.path, reopen=reopen if can_reopen else None),
-                    )
+            with closing(part.open_all(context)) as opened:
+                yield from opened
 
     def _filter_batch(self, batch: Statements, statement_filter: StatementFilter) -> Statements:
         kept = statement_filter.apply(batch)
@@ -227,13 +221,6 @@ class TripleReader:
         counts.filtered -= len(kept.triples) + len(kept.literals)
         self._on_progress(counts.triples)
         return kept
-
-
-@contextmanager
-def _reopen_file(path: Path, number: int, encoding: str | None) -> Iterator[io.BufferedReader]:
-    """Open a file, or a file of an archive by its number, once more."""
-    with closing(open_files(path, encoding)) as files:
-        yield next(islice(files, number, None)).stream
 
 
 def _reduce_batches(batches: Iterator[Statements], context: ReadContext) -> Iterator[Statements]:
@@ -273,75 +260,3 @@ def _rename_blank_nodes(batch: Statements, file_number: int) -> Statements:
         [(rename(head), attribute, literal) for head, attribute, literal in batch.literals],
         batch.removed,
     )
-
-
-def find_files(
-    source: FileSource,
-    remote: RemoteOptions | None = None,
-    tell: Tell = ignore_note,
-) -> list[Path]:
-    """Find the files that a source names; what a server has is fetched.
-
-    Args:
-        source: A file, a pattern such as ``left/**/*.nt``, a URL, or a list of these.
-        remote: How URLs and SPARQL endpoints are read.
-        tell: Called with a note on what was fetched or found in the cache.
-
-    Returns:
-        The files in the order given, those of a pattern sorted by name; each file once.
-
-    Raises:
-        InputError: Nothing is given, a server does not answer, or a pattern matches nothing, a
-            directory, or a file outside of the directory where it begins.
-    """
-    entries = [source] if isinstance(source, str | Path) else list(source)
-    if not entries:
-        raise InputError("no input file is given")
-    found: dict[Path, Path] = {}
-    for entry in entries:
-        if is_remote(entry):
-            paths = [fetch_source(str(entry), remote or RemoteOptions(), tell)]
-        else:
-            paths = _expand_entry(Path(entry))
-        for path in paths:
-            # Two patterns, or a symbolic link, may lead to the same file.
-            found.setdefault(path.resolve(), path)
-    return list(found.values())
-
-
-def _expand_entry(entry: Path) -> list[Path]:
-    # The name of an existing file is not a pattern, whatever characters it has.
-    if not _PATTERN_CHARACTERS.intersection(str(entry)) or entry.exists():
-        return [entry]
-    # Ids follow the order of the files, which must not depend on the file system.
-    paths = sorted(_match_pattern(entry))
-    if not paths:
-        raise InputError("no file matches this pattern", path=entry)
-    return paths
-
-
-def _match_pattern(pattern: Path) -> Iterator[Path]:
-    """Match a pattern as a shell does: hidden files only match if the pattern has the dot."""
-    fixed = 0
-    while not _PATTERN_CHARACTERS.intersection(pattern.parts[fixed]):
-        fixed += 1
-    root, rest = Path(*pattern.parts[:fixed]), Path(*pattern.parts[fixed:])
-    match_hidden = any(part.startswith(".") for part in rest.parts)
-    try:
-        for path in root.glob(str(rest)):
-            is_hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-            if match_hidden or not is_hidden:
-                _check_match(path, root)
-                yield path
-    except (ValueError, OSError) as error:
-        raise InputError(f"is not a valid pattern ({error})", path=pattern) from None
-
-
-def _check_match(path: Path, root: Path) -> None:
-    # A symbolic link in a downloaded directory must not lead to other files of the user.
-    if not path.resolve().is_relative_to(root.resolve()):
-        problem = f"is outside of {root}, where the pattern begins: name it without a pattern"
-        raise InputError(problem, path=path)
-    if not path.is_file():
-        kind = "a directory" if path.is_dir() else "not a regular file"
-        raise InputError(f"matches the pattern but is {kind}", path=path)

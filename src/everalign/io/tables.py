@@ -1,4 +1,4 @@
-"""Tables of triples: tab-separated text, Parquet (by pyarrow, an extra), and lists of entities."""
+"""Tab-separated text, Parquet (by pyarrow, an extra), and lists of entities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from everalign.errors import ConfigError, InputError
 from everalign.io.arrow_errors import convert_arrow_errors
+from everalign.io.csv_files import TableText, read_table_text
+from everalign.io.entity_tables import RowConverter, check_triple_rows
 from everalign.io.filters import ReadContext
 from everalign.io.ntriples import is_statement_line
 from everalign.io.streams import (
@@ -19,6 +21,7 @@ from everalign.io.streams import (
     read_text_blocks,
     split_blocks,
 )
+from everalign.io.table_source import TRIPLE_COLUMNS, check_header, find_triple_columns
 from everalign.io.terms import (
     Statements,
     Triple,
@@ -27,11 +30,9 @@ from everalign.io.terms import (
     strip_brackets,
 )
 
-TextRow: TypeAlias = tuple[str | None, ...]
+Row: TypeAlias = tuple[Any, ...]
 
-_COLUMNS = ("head", "relation", "tail")
-# What others call the columns.
-_PARQUET_COLUMNS = (_COLUMNS, ("subject", "predicate", "object"))
+_COLUMNS = TRIPLE_COLUMNS[0]
 # How many rows pyarrow decodes at once: fewer take more calls, more take more memory.
 _PARQUET_BATCH_ROWS = 512
 # pyarrow decodes a row group as a whole.
@@ -44,9 +45,10 @@ _STATEMENT_END = re.compile(r"<[^<>]*>\s*\.")
 
 
 def read_table(stream: io.BufferedReader, context: ReadContext) -> Iterator[Statements]:
-    """Read a tab-separated table with the columns head, relation and tail.
+    """Read a table of entities with a header that has an id column, or of triples.
 
-    A tail in quotation marks that is a literal in N-Triples syntax is read as a literal.
+    Triples have the columns head, relation and tail, with or without a header. A tail in
+    quotation marks that is a literal in N-Triples syntax is read as a literal.
 
     Args:
         stream: The bytes of the file.
@@ -58,7 +60,12 @@ def read_table(stream: io.BufferedReader, context: ReadContext) -> Iterator[Stat
     Raises:
         InputError: A line does not have three names, and errors are not skipped.
     """
-    for block in split_blocks(stream, context.path, context.error_handler):
+    text = TableText(stream, context)
+    header = text.peek_header()
+    if find_triple_columns(header, exact=True) or context.table.find_id_column(header):
+        yield from read_table_text(text, context)
+        return
+    for block in split_blocks(text.stream, context.path, context.error_handler):
         rows = _parse_rows(block, context)
         yield split_literals(rows) if '"' in block.text else Statements(rows, [])
 
@@ -126,6 +133,8 @@ def _raise_column_error(
     else:
         expected = f"{len(columns)} tab-separated columns ({', '.join(columns)})"
         problem = f"expected {expected}, found {len(fields)}"
+        if line == 1 and columns == _COLUMNS:
+            problem = f"no column is named like an id (--id-column), and {problem}"
         if is_statement_line(text):
             problem = f"{_LOOKS_LIKE_NTRIPLES}; {problem}"
     raise InputError(f"{problem}: {shorten_text(text)}", path=path, line=line)
@@ -151,11 +160,11 @@ def _parse_rows(block: TextBlock, context: ReadContext) -> list[Triple]:
 
 
 def read_parquet(_stream: io.BufferedReader, context: ReadContext) -> Iterator[Statements]:
-    """Read a Parquet file with three columns of text, with the rules of `read_table`.
+    """Read a Parquet file: triples if it has their three columns, else a table of entities.
 
     Args:
         _stream: Not used: Parquet is read from its end, so pyarrow opens the file itself.
-        context: The file and where to report errors.
+        context: The file, how its columns are read, and where to report errors.
 
     Yields:
         The statements of each batch of rows.
@@ -165,17 +174,72 @@ def read_parquet(_stream: io.BufferedReader, context: ReadContext) -> Iterator[S
         ConfigError: pyarrow is not installed.
     """
     arrow = import_pyarrow()
-    first_row = 1
     with convert_arrow_errors(context.path):
         with arrow.parquet.ParquetFile(context.path, memory_map=False) as file:
-            columns = _find_columns(file, context.path)
-        for rows in read_text_columns(columns, context.path):
-            yield split_literals(_check_rows(rows, columns, first_row, context))
+            schema = file.schema_arrow
+            _check_row_groups(file, context.path)
+        check_header(schema.names, context.path)
+        columns = find_triple_columns(schema.names)
+        if columns is None:
+            yield from _read_entities(schema.names, context)
+        else:
+            yield from _read_triples(schema, columns, context)
+
+
+def read_parquet_header(_stream: io.BufferedReader, context: ReadContext) -> list[str]:
+    """Read the names of the columns of a Parquet file.
+
+    Args:
+        _stream: Not used, as in `read_parquet`.
+        context: The file.
+
+    Returns:
+        The names.
+
+    Raises:
+        InputError: The file is not Parquet.
+        ConfigError: pyarrow is not installed.
+    """
+    arrow = import_pyarrow()
+    with convert_arrow_errors(context.path):
+        schema = arrow.parquet.read_schema(context.path)
+        return list(schema.names)
+
+
+def _read_triples(
+    schema: Any, columns: tuple[str, ...], context: ReadContext
+) -> Iterator[Statements]:
+    for name in columns:
+        check_text_column(schema, name, context.path)
+    first_row = 1
+    for rows in read_columns(columns, context.path):
+        yield split_literals(check_triple_rows(_number(rows, first_row), columns, context))
+        first_row += len(rows)
+    context.add_note(f"read as triples ({', '.join(columns)})")
+
+
+def _read_entities(header: list[str], context: ReadContext) -> Iterator[Statements]:
+    if context.table.find_id_column(header) is None:
+        expected = " or ".join(", ".join(names) for names in TRIPLE_COLUMNS)
+        problem = f"expected the columns {expected}, or an id column (--id-column)"
+        found = shorten_text(", ".join(header))
+        raise InputError(f"{problem}, found {found}", path=context.path)
+    converter = RowConverter(header, context)
+    first_row = 1
+    for rows in read_columns(header, context.path):
+        if rows:
+            places = range(first_row, first_row + len(rows))
+            yield converter.convert(list(zip(*rows, strict=True)), places, is_text=False)
             first_row += len(rows)
+    converter.finish("a table (Parquet)")
 
 
-def read_text_columns(columns: Sequence[str], path: Path) -> Iterator[list[TextRow]]:
-    """Read some columns of text of a Parquet file in batches that fit into memory.
+def _number(rows: list[Row], first: int) -> Iterator[tuple[Row, int]]:
+    return zip(rows, range(first, first + len(rows)), strict=True)
+
+
+def read_columns(columns: Sequence[str], path: Path) -> Iterator[list[Row]]:
+    """Read some columns of a Parquet file in batches that fit into memory.
 
     Args:
         columns: The names of the columns.
@@ -190,20 +254,22 @@ def read_text_columns(columns: Sequence[str], path: Path) -> Iterator[list[TextR
     """
     arrow = import_pyarrow()
     total, limit = 0, max(UNCHECKED_BYTES, MAX_COMPRESSION_RATIO * path.stat().st_size)
-    # As dictionaries, repeated values are held once.
+    schema = arrow.parquet.read_schema(path)
+    texts = [name for name in columns if _is_text(schema.field(name).type)]
+    # As dictionaries, repeated texts are held once.
     with arrow.parquet.ParquetFile(
-        path, memory_map=False, read_dictionary=list(columns), pre_buffer=False
+        path, memory_map=False, read_dictionary=texts, pre_buffer=False
     ) as file:
         # What the file states is checked before anything is decoded, and what was decoded as well:
         # the statement may be false.
         if sum(group.total_byte_size for group in _list_row_groups(file)) > limit:
             raise _make_expansion_error(path)
         for batch in file.iter_batches(_choose_batch_rows(file), columns=list(columns)):
-            rows: list[TextRow] = []
+            rows: list[Row] = []
             held = 0
             for row in zip(*(_decode_column(batch.column(name)) for name in columns), strict=True):
                 rows.append(row)
-                size = sum(len(text or "") for text in row)
+                size = sum(len(value) for value in row if isinstance(value, str | bytes | list))
                 held, total = held + size, total + size
                 if total > limit:
                     raise _make_expansion_error(path)
@@ -224,11 +290,15 @@ def check_text_column(schema: Any, name: str, path: Path) -> None:
     Raises:
         InputError: The column has another type.
     """
-    types = import_pyarrow().types
     kind = schema.field(name).type
-    value_kind = kind.value_type if types.is_dictionary(kind) else kind
-    if not (types.is_string(value_kind) or types.is_large_string(value_kind)):
+    if not _is_text(kind):
         raise InputError(f"the column {name!r} is not text but {kind}", path=path)
+
+
+def _is_text(kind: Any) -> bool:
+    types = import_pyarrow().types
+    value_kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(value_kind) or types.is_large_string(value_kind))
 
 
 def import_pyarrow() -> Any:
@@ -266,41 +336,17 @@ def _choose_batch_rows(file: Any) -> int:
     return max(1, min(_PARQUET_BATCH_ROWS, _MAX_HELD_CHARACTERS // longest))
 
 
-def _decode_column(column: Any) -> list[str | None]:
+def _decode_column(column: Any) -> list[Any]:
     if not hasattr(column, "dictionary"):
-        texts: list[str | None] = column.to_pylist()
-        return texts
+        values: list[Any] = column.to_pylist()
+        return values
     # A value that many rows share becomes one string.
     values = column.dictionary.to_pylist()
     return [None if index is None else values[index] for index in column.indices.to_pylist()]
 
 
-def _check_rows(
-    rows: list[TextRow], columns: tuple[str, ...], first_row: int, context: ReadContext
-) -> list[Triple]:
-    triples = []
-    for number, fields in enumerate(rows, first_row):
-        head, relation, tail = fields
-        if head and relation and tail:
-            triples.append((strip_brackets(head), strip_brackets(relation), strip_brackets(tail)))
-        else:
-            empty = columns[[bool(field) for field in fields].index(False)]
-            problem = f"row {number}: the {empty} is empty"
-            context.report_error(InputError(problem, path=context.path))
-    return triples
-
-
-def _find_columns(file: Any, path: Path) -> tuple[str, ...]:
-    schema = file.schema_arrow
-    columns = next((names for names in _PARQUET_COLUMNS if set(names) <= set(schema.names)), None)
-    if columns is None:
-        expected = " or ".join(", ".join(names) for names in _PARQUET_COLUMNS)
-        found = shorten_text(", ".join(schema.names))
-        raise InputError(f"expected the columns {expected}, found {found}", path=path)
-    for name in columns:
-        check_text_column(schema, name, path)
+def _check_row_groups(file: Any, path: Path) -> None:
     largest = max((group.total_byte_size for group in _list_row_groups(file)), default=0)
     if largest > _MAX_ROW_GROUP_BYTES:
         limit = f"{_MAX_ROW_GROUP_BYTES >> 30} GiB"
         raise InputError(f"a row group is larger than {limit}: write smaller ones", path=path)
-    return columns

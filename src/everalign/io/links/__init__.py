@@ -1,7 +1,8 @@
 """Files of links, read and written.
 
 ======================  ===============================================================
-`formats`               the table of formats; `read_links`, `iterate_links`, `write_links`
+`formats`               the table of formats; `iterate_links`, `write_links`
+`checked`               `LinkReader`, `read_links`: links with all their faults
 `records`               what is read and written of a link; prefixes and export options
 `prefixes`              prefixes of files, and well-known ones
 `tables`                tab-separated text, JSON lines, Parquet
@@ -23,13 +24,16 @@ from everalign.io.links.change_feed import (
     VersionRange,
     write_change_feed,
 )
-from everalign.io.links.formats import (
-    LINK_FORMATS,
-    LinkFormat,
-    iterate_links,
+from everalign.io.links.checked import (
+    REFUSED,
+    SEVERAL,
+    SWAPPED,
+    UNKNOWN,
+    LinkFault,
+    LinkReader,
     read_links,
-    write_links,
 )
+from everalign.io.links.formats import LINK_FORMATS, LinkFormat, iterate_links, write_links
 from everalign.io.links.prefixes import WELL_KNOWN_PREFIXES, combine_prefixes
 from everalign.io.links.records import (
     BLANK_NODE_PREFIX,
@@ -50,12 +54,18 @@ __all__ = [
     "LINK_FORMATS",
     "LINK_PREDICATES",
     "NO_LICENSE",
+    "REFUSED",
+    "SEVERAL",
+    "SWAPPED",
+    "UNKNOWN",
     "WELL_KNOWN_PREFIXES",
     "ExportStyle",
     "JustifiedMapping",
     "LinkChange",
+    "LinkFault",
     "LinkFormat",
     "LinkLine",
+    "LinkReader",
     "LinkRow",
     "MappingSet",
     "Prefixes",

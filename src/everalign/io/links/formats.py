@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from everalign.errors import ConfigError, InputError
-from everalign.io.formats import TABLE, open_file
+from everalign.errors import ConfigError
+from everalign.io.filters import ReadContext
+from everalign.io.formats import CSV, TABLE, open_file
 from everalign.io.links import same_as, tables
 from everalign.io.links.alignment_api import (
     ALIGNMENT_NAMESPACE,
@@ -22,9 +24,9 @@ from everalign.io.links.alignment_api import (
 )
 from everalign.io.links.records import ExportStyle, LinkLine, LinkRow, find_rdf_problem
 from everalign.io.links.sssom_check import read_sssom
-from everalign.io.streams import COMPRESSION_SUFFIXES, read_text_blocks, split_blocks
+from everalign.io.streams import COMPRESSION_SUFFIXES, read_text_blocks
 
-LinkReader: TypeAlias = Callable[[Path], Iterator[LinkLine]]
+ReadFunction: TypeAlias = Callable[[Path], Iterator[LinkLine]]
 LinkWriter: TypeAlias = Callable[[list[LinkRow], ExportStyle], Iterable[bytes]]
 
 
@@ -35,7 +37,7 @@ class LinkFormat:
     name: str
     """The name on the command line."""
 
-    read: LinkReader
+    read: ReadFunction
     write: LinkWriter
     suffixes: tuple[str, ...] = ()
     """File name suffixes that tell the format; without them the content does."""
@@ -47,12 +49,14 @@ class LinkFormat:
     """Tells why a link cannot be written; by default, every link can."""
 
 
-def iterate_links(path: str | Path) -> Iterator[LinkLine]:
+def iterate_links(path: str | Path, context: ReadContext | None = None) -> Iterator[LinkLine]:
     """Read links from a table or an RDF file one by one, for files that do not fit into memory.
 
     Args:
         path: A table (left, right, optionally a score), or ``owl:sameAs`` statements in any RDF
             format, without annotations; optionally compressed.
+        context: Where lines of a table that cannot be read are reported; by default, the first
+            is an error.
 
     Yields:
         Each link with its line number, repeated links as well.
@@ -60,12 +64,12 @@ def iterate_links(path: str | Path) -> Iterator[LinkLine]:
     Raises:
         InputError: The file cannot be read, or a line is not a link.
     """
-    with open_file(Path(path)) as file:
-        if file.format is not TABLE:
+    context = context or ReadContext(Path(path))
+    with open_file(context.path, context.add_note) as file:
+        if file.format is TABLE or file.format is CSV:
+            yield from tables.read_link_table(file, context)
+        else:
             yield from same_as.iterate_same_as(file)
-            return
-        for block in split_blocks(file.stream, file.path):
-            yield from tables.parse_tsv_block(block, file.path)
 
 
 LINK_FORMATS = {
@@ -97,39 +101,6 @@ LINK_FORMATS = {
 _SSSOM_STARTS = ("#curie_map", "#mapping_set", "#license", "#sssom_version", "subject_id\t")
 # Enough to have the namespace declarations of an RDF/XML file.
 _START_CHARACTERS = 4000
-
-
-def read_links(path: str | Path) -> list[LinkLine]:
-    """Read the links of a file in any supported format.
-
-    The file name tells the format. A table that begins like SSSOM is read as SSSOM, and RDF/XML
-    in the namespace of the Alignment API as an alignment.
-
-    Args:
-        path: A table, SSSOM, JSON lines, Parquet, an alignment of the Alignment API, or
-            ``owl:sameAs`` statements in any RDF format; optionally compressed.
-
-    Returns:
-        Each link once, with the number of its first line.
-
-    Raises:
-        InputError: The file cannot be read, has no links, or a line is not a link.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as directory:
-    ...     file = Path(directory, "links.jsonl")
-    ...     _ = file.write_text('{"left": "Ada", "right": "Q7259", "score": 0.93}')
-    ...     read_links(file)
-    [LinkLine(left='Ada', right='Q7259', line=1)]
-    """
-    path = Path(path)
-    links: dict[tuple[str, str], LinkLine] = {}
-    for link in _choose_reader(path)(path):
-        # The first occurrence stays, so that a message names the line that people see first.
-        links.setdefault((link.left, link.right), link)
-    if not links:
-        raise InputError("has no links", path=path)
-    return list(links.values())
 
 
 def write_links(
@@ -168,12 +139,26 @@ def write_links(
     stream.writelines(list(LINK_FORMATS[format].write(rows, style)))
 
 
-def _choose_reader(path: Path) -> LinkReader:
+def choose_reader(path: Path, context: ReadContext) -> ReadFunction:
+    """Choose the function that reads a file of links.
+
+    Args:
+        path: The file.
+        context: Where lines of tables that cannot be read are reported, and what was recognised.
+
+    Returns:
+        A function from the path to the links, repeated ones as well.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
     name = path.name.lower()
     for suffix in COMPRESSION_SUFFIXES:
         name = name.removesuffix(suffix)
     if name.endswith(".sssom.tsv"):
         return read_sssom
+    if name.endswith(".csv"):
+        return partial(iterate_links, context=context)
     for link_format in LINK_FORMATS.values():
         if Path(name).suffix in link_format.suffixes:
             return link_format.read
@@ -182,4 +167,6 @@ def _choose_reader(path: Path) -> LinkReader:
     # SSSOM allows a space between the comment mark and the YAML.
     if start.replace("# ", "#").startswith(_SSSOM_STARTS):
         return read_sssom
-    return read_alignment if ALIGNMENT_NAMESPACE.rstrip("#") in start else iterate_links
+    if ALIGNMENT_NAMESPACE.rstrip("#") in start:
+        return read_alignment
+    return partial(iterate_links, context=context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -10,19 +11,36 @@ from typing import Any
 
 from everalign.errors import InputError
 from everalign.io.arrow_errors import convert_arrow_errors
+from everalign.io.csv_files import TableText, iterate_rows, strip_cells
+from everalign.io.filters import ReadContext
+from everalign.io.formats import OpenedFile
 from everalign.io.links.records import ExportStyle, LinkLine, LinkRow
-from everalign.io.streams import TextBlock, read_text_blocks
+from everalign.io.streams import read_text_blocks, split_blocks
 from everalign.io.tables import (
     check_fields,
     check_text_column,
     import_pyarrow,
     is_blank_line,
-    read_text_columns,
+    read_columns,
 )
 from everalign.io.terms import shorten_text, strip_brackets
 
 _COLUMNS = ("left", "right")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\r")
+# How others name the two columns. Numbers but 1 and 2 are left to names of entities.
+_KIND = r"(?:id|iri|uri|url|entity|name|key)s?"
+_HEADERS = [
+    tuple(
+        re.compile(rf"(?i:(?:{_KIND}[ _-]?)?(?:{side})(?:[ _-]?{_KIND})?)")
+        for side in (
+            "left|source|src|subject|from|ltable",
+            "right|target|tgt|object|to|rtable",
+        )
+    ),
+    tuple(re.compile(rf"(?i:(?:{_KIND}|e|kg|graph|ont|onto)[ _-]?{n})") for n in (1, 2)),
+    (re.compile(r"id[ _]?[A-Z][A-Za-z]*|[A-Za-z]+(?:[ _]id|[ _]ID|Id|ID)"),) * 2,
+]
+_SCORE_NAME = re.compile(r"(?i:score|confidence|similarity|measure|probability|weight)")
 
 
 def write_tsv(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]:
@@ -48,26 +66,45 @@ def write_tsv(rows: Sequence[LinkRow], style: ExportStyle) -> Iterator[bytes]:
         yield ("\t".join(cells) + "\n").encode()
 
 
-def parse_tsv_block(block: TextBlock, path: Path) -> Iterator[LinkLine]:
-    """Parse lines of a tab-separated table: left, right, and optionally a score.
+def read_link_table(file: OpenedFile, context: ReadContext) -> Iterator[LinkLine]:
+    """Read a table: left, right, and optionally a score; with or without a header.
+
+    Cells are separated by tabs, or by commas and the like if the file is CSV or its first line
+    has no tab.
 
     Args:
-        block: Some lines of the file.
-        path: The file, for error messages.
+        file: The open file.
+        context: Where lines are reported that do not have these columns.
 
     Yields:
         Each link with its line number.
 
     Raises:
-        InputError: A line does not have these columns.
+        InputError: A line does not have these columns, and errors are not skipped; or the header
+            has columns that are not known.
     """
-    for number, line in block.lines():
-        if is_blank_line(line):
+    text = TableText(file.stream, context)
+    is_csv = file.format.name == "CSV" or (
+        text.dialect.delimiter != "\t" and len(text.peek_header()) in (2, 3)
+    )
+    rows = iterate_rows(text, context) if is_csv else _split_lines(text, context)
+    places = (0, 1)
+    for count, (fields, number) in enumerate(rows):
+        cells = strip_cells(fields) if is_csv else fields
+        if count == 0 and (found := _find_columns(cells, file.path, number)):
+            places = found
+            header = shorten_text(", ".join(cells))
+            context.add_note(f"skipped the header {header}")
             continue
-        fields = line.split("\t")
-        if len(fields) == 3:
-            _check_score(fields.pop(), path, number)
-        left, right = check_fields(fields, _COLUMNS, path, number)
+        try:
+            if is_csv and len(cells) not in (2, 3):
+                problem = "expected 2 columns (left, right) and optionally a score, found"
+                found_text = f"{len(cells)}: {shorten_text(text.dialect.delimiter.join(cells))}"
+                raise InputError(f"{problem} {found_text}", path=file.path, line=number)
+            left, right = _choose_cells(cells, places, file.path, number)
+        except InputError as error:
+            context.report_error(error)
+            continue
         yield LinkLine(left, right, number)
 
 
@@ -158,7 +195,7 @@ def read_parquet(path: Path) -> Iterator[LinkLine]:
     with convert_arrow_errors(path):
         with arrow.parquet.ParquetFile(path) as file:
             _check_columns(file.schema_arrow, path)
-        for rows in read_text_columns(_COLUMNS, path):
+        for rows in read_columns(_COLUMNS, path):
             for row in rows:
                 number += 1
                 yield _make_link(dict(zip(_COLUMNS, row, strict=True)), path, number)
@@ -185,6 +222,45 @@ def _fits_cell(name: str) -> bool:
     # Others would read back as another name, or as two.
     breaks_line = not name or "\t" in name or "\n" in name or name.startswith("\ufeff")
     return not breaks_line and strip_brackets(name) == name
+
+
+def _split_lines(text: TableText, context: ReadContext) -> Iterator[tuple[list[str], int]]:
+    # Not as CSV: a quotation mark is part of a name.
+    for block in split_blocks(text.stream, context.path, context.error_handler):
+        for number, line in block.lines():
+            if not is_blank_line(line):
+                yield line.split("\t"), number
+
+
+def _choose_cells(cells: list[str], places: tuple[int, int], path: Path, number: int) -> list[str]:
+    """Choose left and right of a row of two cells, or of three with a score."""
+    if len(cells) == 3:
+        _check_score(cells[3 - sum(places)], path, number)
+    if len(cells) in (2, 3):
+        # A row may be shorter than the header.
+        cells = [cells[place] if place < len(cells) else "" for place in places]
+    return check_fields(cells, _COLUMNS, path, number)
+
+
+def _find_columns(cells: Sequence[str], path: Path, number: int) -> tuple[int, int] | None:
+    """Find the columns of left and right if a row is a header."""
+    for left, right in _HEADERS:
+        lefts = [place for place, cell in enumerate(cells) if left.fullmatch(cell)]
+        rights = [place for place, cell in enumerate(cells) if right.fullmatch(cell)]
+        # The third pattern is the same for both columns.
+        rights = [place for place in rights if place not in lefts[:1]]
+        if lefts and rights:
+            places = lefts[0], rights[0]
+            others = [cell for place, cell in enumerate(cells) if place not in places]
+            unknown = [cell for cell in others if not _SCORE_NAME.fullmatch(cell)]
+            if unknown or len(others) > 1:
+                name = (unknown or others)[0]
+                problem = (
+                    f"expected the columns left, right and optionally a score, found {name!r}"
+                )
+                raise InputError(f"{problem} as well: leave it out", path=path, line=number)
+            return places
+    return None
 
 
 def _check_cell(name: str) -> str:
