@@ -333,7 +333,9 @@ class ResultFile:
         if not self.path.exists():
             return []
         content = json.loads(self.path.read_text(encoding="utf-8"))
-        differing = [name for name, value in self.header.items() if content.get(name) != value]
+        # As it would be read: JSON has no tuples.
+        header = json.loads(json.dumps(self.header))
+        differing = [name for name, value in header.items() if content.get(name) != value]
         if differing:
             sys.exit(
                 f"{self.path}: result of another run ({differing[0]} differs); use another file"

@@ -96,6 +96,21 @@ class Config:
             raise ConfigError(f"{origin}: not valid TOML: {error}") from error
         return build_settings(Config, values, origin)
 
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> Config:
+        """Restore a configuration that was written as JSON.
+
+        Args:
+            values: Its fields; those that are missing have their defaults.
+
+        Returns:
+            The configuration.
+
+        Raises:
+            TypeError: There is no such field.
+        """
+        return Config(**_freeze_lists(values))
+
     def to_toml(self) -> str:
         """Write the configuration as TOML.
 
@@ -139,11 +154,14 @@ def build_settings(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
             known = ", ".join(sorted(defaults))
             raise ConfigError(f"{origin}: unknown setting {name!r}; choose from {known}")
         _check_value(name, value, defaults[name], origin)
-    # TOML has lists; settings are immutable.
-    immutable = {
+    return kind(**_freeze_lists(values))
+
+
+def _freeze_lists(values: Mapping[str, Any]) -> dict[str, Any]:
+    # TOML and JSON have lists; settings are immutable.
+    return {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
-    return kind(**immutable)
 
 
 def _check_value(name: str, value: Any, default: Any, origin: str) -> None:

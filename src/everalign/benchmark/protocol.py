@@ -172,7 +172,7 @@ def _read_earlier_results(out: Path, identity: SnapshotResult) -> list[SnapshotR
         result = json.loads(out.read_text(encoding="utf-8"))
         records: list[SnapshotResult] = result["snapshots"]
         # A result that was written before a setting existed has the default value of it.
-        result["config"] = asdict(Config(**result["config"]))
+        result["config"] = asdict(Config.from_json(result["config"]))
         differing = [key for key in IDENTITY_KEYS if result[key] != identity[key]]
         if result.get("names") != identity.get("names"):
             differing.append("names")

@@ -126,7 +126,7 @@ class BenchmarkCell:
             content: dict[str, Any] = json.loads(self.result_file.read_text(encoding="utf-8"))
             is_this_run = (
                 content["dataset"] == self.dataset.name
-                and Config(**content["config"]) == self.system.build_config(self.seed)
+                and Config.from_json(content["config"]) == self.system.build_config(self.seed)
                 and content["first"] == self.snapshots[0]
                 and self.dataset.content in (None, content["content"])
             )
