@@ -28,6 +28,7 @@ _NAMING_ORDER = ("preflabel", "label", "name", "title")
 _IDENTIFIER = re.compile(
     r"[QPL]\d+|[A-Z]{0,3}[-:. ]?\d{5,}"  # Q42, tt0111161; but K2 and STS-113 are names
     r"|[a-z]?[./]?[mg][./][0-9a-z_]+"  # /m/02mjmr, g.11b6
+    r"|[^\W\d_]+\d{2,}"  # City64, r9999: numbered things of a kind; but Route 66 is a name
     r"|(?:urn:)?(?:uuid:)?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}"
     r"|(?=[0-9a-f]*\d)[0-9a-f]{8,}",  # hashes, also short ones
     re.IGNORECASE,
