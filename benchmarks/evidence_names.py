@@ -25,7 +25,7 @@ from everalign.benchmark.anonymise import AnonymisedDataset, NamePairs
 from everalign.benchmark.contea_format import ContEADataset
 from everalign.config import Config
 from everalign.graph import AttributeTriples, NameIndex
-from everalign.literals import extract_iri_names, quote_literal
+from everalign.graph.iri_names import extract_iri_names, quote_literal
 from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, create_method
 from measurement import (

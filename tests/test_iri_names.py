@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from everalign import Aligner, ChangeSet, Config
-from everalign.literals import IRI_NAME_ATTRIBUTE
+from everalign.graph.iri_names import IRI_NAME_ATTRIBUTE
 from everalign.session import AlignmentSession
 from everalign.task import UpdateContext
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,10 @@ def test_the_page_about_methods_has_every_field(kind: type, heading: str) -> Non
 def test_every_field_of_a_public_dataclass_is_documented(kind: type) -> None:
     described = set(re.findall(r"^    (\w+): ", inspect.getdoc(kind) or "", re.MULTILINE))
     assert {field.name for field in dataclasses.fields(kind)} <= described
+
+
+def test_what_reads_links_or_decides_loads_no_compiler() -> None:
+    """Numba alone takes longer to load than most commands run."""
+    code = "import sys, everalign.aligner, everalign.cli.main; print('numba' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"

@@ -27,8 +27,8 @@ from everalign.graph import (
     encode_statements,
     select_new_rows,
 )
+from everalign.graph.iri_names import encode_iri_names
 from everalign.io import LinkReader, Table, TripleReader
-from everalign.literals import encode_iri_names
 from everalign.session import Vocabularies, list_name_indexes
 from everalign.state import Delta, NameKind, Side, compute_digest
 from everalign.state.decisions import (

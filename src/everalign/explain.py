@@ -12,8 +12,8 @@ from typing import IO, TypeAlias
 
 from everalign.errors import ConfigError, InputError
 from everalign.graph import NameIndex
+from everalign.graph.iri_names import IRI_NAME_ATTRIBUTE
 from everalign.io import write_relations
-from everalign.literals import IRI_NAME_ATTRIBUTE
 from everalign.methods import (
     CandidateEvidence,
     EvidencePiece,

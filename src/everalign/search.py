@@ -23,7 +23,7 @@ import numpy as np
 
 from everalign._progress import Progress, no_progress
 from everalign.graph import NO_TRIPLES, IntArray
-from everalign.literals import extract_iri_names, parse_term, rank_naming_attribute
+from everalign.graph.iri_names import extract_iri_names, rank_naming_attribute
 from everalign.session import AlignmentSession
 from everalign.state.files import refuse_link
 from everalign.state.link_table import split_chunks
@@ -480,6 +480,9 @@ def _select_naming(literals: IntArray, ranks: dict[int, int]) -> IntArray:
 def _list_literal_labels(
     session: AlignmentSession, side: int, rows: IntArray, ranks: dict[int, int]
 ) -> Iterator[LabelRow]:
+    # Here and not at the top: what only lists links need not wait for compilers.
+    from everalign.literals import parse_term
+
     names = session.store.open_names(SIDES[side], "literal")
     for start in range(0, len(rows), BATCH_SIZE):
         batch = rows[start : start + BATCH_SIZE].tolist()

@@ -19,9 +19,9 @@ from everalign._progress import Progress, no_progress
 from everalign.config import Config
 from everalign.errors import StateDamagedError, StateError
 from everalign.graph import NO_TRIPLES, IntArray, NameIndex, Vocabulary
+from everalign.graph.iri_names import IRI_NAME_ATTRIBUTE
 from everalign.io import Prefixes
 from everalign.io.links import combine_prefixes
-from everalign.literals import IRI_NAME_ATTRIBUTE
 from everalign.methods import IncrementalMethod, Method, create_method
 from everalign.state import Delta, Json, NameKind, Side, StateStore
 from everalign.state.decision_table import DecisionChanges

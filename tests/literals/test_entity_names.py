@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from everalign.graph import AttributeTriples
-from everalign.literals import ParsedLiterals, extract_iri_names, find_entity_names
+from everalign.graph.iri_names import extract_iri_names
+from everalign.literals import ParsedLiterals, find_entity_names
 from everalign.literals.entity_names import pair_known_names
 
 # entity, attribute, text

@@ -10,6 +10,7 @@ from tests.literals.graphs import best, quoted, values
 
 from everalign._progress import no_progress
 from everalign.benchmark.contea_format import ContEADataset
+from everalign.graph.iri_names import extract_iri_names
 from everalign.literals import (
     NO_KNOWN_PAIRS,
     CachedMatches,
@@ -18,7 +19,6 @@ from everalign.literals import (
     MatchedLiterals,
     NewLiterals,
     ParsedLiterals,
-    extract_iri_names,
     match_literals,
 )
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from everalign.matching import NO_PAIRS, find_mutual_best
-from everalign.matching.csls import Floats
+from everalign.matching import NO_PAIRS
+from everalign.matching.csls import Floats, find_mutual_best
 
 Rows = NDArray[np.integer]
 

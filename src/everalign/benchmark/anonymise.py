@@ -14,8 +14,8 @@ import numpy as np
 
 from everalign.benchmark.contea_format import ContEADataset
 from everalign.errors import InputError
+from everalign.graph.iri_names import extract_iri_names, quote_literal
 from everalign.io import Triple, TripleReader
-from everalign.literals import extract_iri_names, quote_literal
 
 NamePairs = list[tuple[str, str]]
 NAME_ATTRIBUTE = "name"

@@ -1,14 +1,6 @@
 """Literals: names, numbers and dates of two graphs → pairs that say the same."""
 
-from everalign.literals.entity_names import (
-    IRI_NAME_ATTRIBUTE,
-    NamedEntities,
-    encode_iri_names,
-    extract_iri_names,
-    find_entity_names,
-    quote_literal,
-    rank_naming_attribute,
-)
+from everalign.literals.entity_names import NamedEntities, find_entity_names
 from everalign.literals.index import AddedLiterals, LiteralIndex, NewLiterals
 from everalign.literals.matches import LiteralMatches, merge_matches
 from everalign.literals.matching import (
@@ -35,7 +27,6 @@ from everalign.literals.vectors import compute_name_vectors
 
 __all__ = [
     "EXPLAINED_SHARES",
-    "IRI_NAME_ATTRIBUTE",
     "NO_KNOWN_PAIRS",
     "AddedLiterals",
     "CachedMatches",
@@ -51,16 +42,12 @@ __all__ = [
     "compute_explained_shares",
     "compute_name_similarity",
     "compute_name_vectors",
-    "encode_iri_names",
-    "extract_iri_names",
     "find_entity_names",
     "learn_name_models",
     "match_literals",
     "merge_matches",
     "missing_package_note",
     "parse_term",
-    "quote_literal",
-    "rank_naming_attribute",
     "read_translations",
     "search_similar_texts",
 ]

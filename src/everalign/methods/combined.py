@@ -10,7 +10,8 @@ import numpy as np
 
 from everalign._progress import Progress
 from everalign.config import build_settings
-from everalign.matching import CandidatePairs, normalise_rows
+from everalign.matching import CandidatePairs
+from everalign.matching.csls import normalise_rows
 from everalign.methods.base import (
     AlignmentTask,
     CandidateEvidence,

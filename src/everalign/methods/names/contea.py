@@ -13,7 +13,8 @@ import torch
 from everalign._progress import Progress
 from everalign.graph import IntArray
 from everalign.literals import LiteralMatches
-from everalign.matching import CandidatePairs, find_best_of_both_sides, find_positions
+from everalign.matching import CandidatePairs, find_positions
+from everalign.matching.csls import find_best_of_both_sides
 from everalign.methods.base import AlignmentTask, StateArrays
 from everalign.methods.contea import ContEASettings
 from everalign.methods.contea.method import ContEA

@@ -28,7 +28,8 @@ from everalign.literals import (
 )
 from everalign.literals.matches import FloatArray, expand_duplicates
 from everalign.literals.vectors import check_same_dimension
-from everalign.matching import CandidatePairs, mark_listed_pairs, normalise_rows
+from everalign.matching import CandidatePairs, mark_listed_pairs
+from everalign.matching.csls import normalise_rows
 from everalign.methods.base import AlignmentTask, StateArrays
 from everalign.methods.names import NameSettings
 

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from everalign._progress import Progress
 from everalign.graph import IntArray
-from everalign.matching import CandidatePairs, find_mutual_best, find_positions
+from everalign.matching import CandidatePairs, find_positions
+from everalign.matching.csls import find_mutual_best
 from everalign.methods.base import AlignmentTask
 
 NodeArray = NDArray[np.int64]
