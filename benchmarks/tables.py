@@ -263,6 +263,42 @@ def update_cost_table() -> Table:
     return add_dashes(table)
 
 
+def long_use_table() -> Table:
+    """Cost of a long history, of decisions, and of the questions that a session answers."""
+    table = [["what", "value"]]
+    for row in read_rows("history_cost.json"):
+        title = f"{row['updates']} updates of 0.1% on {row['triples']:,} triples"
+        growth = row["state_bytes"] / row["fresh_state_bytes"]
+        table += [
+            [f"{title}: last ten against the first ten", format_number(row["last_to_first"], 2)],
+            [f"{title}: state against a fresh one", format_number(growth, 2)],
+        ]
+    for row in read_rows("decision_cost.json"):
+        if row["measured"] == "cost":
+            title = (
+                f"decision after {row['decisions']:,} decisions and {row['versions']:,} versions"
+            )
+            table += [
+                [f"{title}, processor ms", format_number(1e3 * row["cpu_seconds"], 1)],
+                ["the same, 95th percentile", format_number(1e3 * row["cpu_seconds_p95"], 1)],
+            ]
+        else:
+            per_second = format_number(row["decisions_per_second"], 0)
+            table += [
+                [
+                    "decisions a second of four processes during updates (100 asked for)",
+                    per_second,
+                ],
+                ["of these lost or doubled", str(row["lost"] + row["doubled"])],
+            ]
+    for row in read_rows("session_speed.json"):
+        title = f"session, {row['entities']:,} entities, {row['state']}"
+        for name in ("open", "load", "explain", "search_prefix", "links_page"):
+            value = format_number(row[f"{name}_ms"]["p95"], 1)
+            table.append([f"{title}: {name.replace('_', ' ')}, p95 ms", value])
+    return table
+
+
 def robust_table() -> Table:
     """Quality at snapshot 0 with fewer or wrong inputs."""
     figures = ("precision", "recall", "f1", "calibration_error", "threshold")
@@ -411,6 +447,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "delta": delta_table,
         "scale": scale_table,
         "update cost": update_cost_table,
+        "long use": long_use_table,
         "robust": robust_table,
         "names": names_table,
         "named": names_cases_table,
