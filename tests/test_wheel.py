@@ -60,11 +60,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
+SUFFIXES = (".py", ".tsv", ".jsonld", ".typed")
+
+
 @pytest.mark.slow
 def test_the_wheel_has_the_data_files_and_nothing_else(wheel: Path) -> None:
     names = set(ZipFile(wheel).namelist())
     package = ROOT / "src" / "everalign"
-    sources = [path for path in package.rglob("*") if path.suffix in (".py", ".tsv", ".typed")]
+    sources = [path for path in package.rglob("*") if path.suffix in SUFFIXES]
     wanted = {path.relative_to(package.parent).as_posix() for path in sources}
     assert "everalign/py.typed" in wanted
     assert {name for name in names if ".dist-info/" not in name} == wanted

@@ -182,7 +182,7 @@ def test_a_filter_says_what_it_left_out(everalign: Run, state: str, tmp_path: Pa
     ("arguments", "problem"),
     [
         (("confirm", "s"), "give LEFT and RIGHT, or --pairs FILE"),
-        (("confirm", "s", "Oslo", "Атлантида"), "'Атлантида' is not an entity of the right graph"),
+        (("confirm", "s", "Oslo", "Атлантида"), "'Атлантида' is not in the right graph"),
         (("withdraw", "s", "Oslo", "Осло"), "was neither given nor confirmed nor rejected"),
         (("revert", "s", 9), "s has no version 9"),
         (("update", "s", "--left", "no/*.nt"), "no file matches this pattern"),

@@ -37,7 +37,7 @@ def test_notes_are_printed_with_each_version(everalign_toy: Run, tmp_path: Path)
     toys.write_files(tmp_path)
     files = ("--left", "left.tsv", "--right", "right.tsv", "--seeds", "seeds.tsv")
     made = everalign_toy("init", "state", *files, "--method", "toy", "--merge-rule", "auto")
-    assert made.stdout.splitlines()[1:] == ["note: 3 seeds, 0 full passes"]
+    assert made.stdout.splitlines()[1] == "note: 3 seeds, 0 full passes"
     updated = everalign_toy("update", "state", "--full")
     assert updated.stdout.startswith("Version 1: 0 links added, 0 revised, 0 retracted; 2 found")
     assert updated.stdout.splitlines()[1:] == ["note: 3 seeds, 1 full passes"]
