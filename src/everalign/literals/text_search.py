@@ -18,6 +18,7 @@ from everalign.literals.ngram_index import (
     number_features,
     scale_rows,
     search_nearest_rows,
+    select_rows,
     weight_columns,
 )
 from everalign.literals.ngrams import (
@@ -35,6 +36,7 @@ from everalign.literals.translation import (
 )
 
 MIN_KNOWN_PAIRS = 30  # fewer pairs teach a translation model next to nothing
+MAX_TESTED_PAIRS = 2000  # that tell whether translation helps: more would not change the answer
 # Share of texts in other scripts from which on a side counts as written in another script:
 # a few foreign titles are in every graph.
 MIN_NON_LATIN_SHARE = 0.01
@@ -159,6 +161,8 @@ class TextSearch(NamedTuple):
             translation = _translate_left(left, right_rows, features.weight, known_pairs)
             # One search for both: the product with a sum is the sum of the products.
             searched = add_matrices(left_rows, translation.rows)
+            if not _finds_more(searched, left_rows, right_rows, known_pairs):
+                translation, searched = None, left_rows
         nearest = search_nearest_rows(searched, right_rows, len(features.weight), neighbours)
         return TextSearch(features, phonetic, left_rows, right_rows, translation, nearest)
 
@@ -308,6 +312,27 @@ def _translate_left(
     target = TokenisedTexts(right_rows.start, right_rows.column, weight)
     rows, model = translate_known_texts(source, target, known_pairs)
     return SearchTranslation(hashes, model, scale_rows(rows))
+
+
+def _finds_more(
+    translated: SparseMatrix, direct: SparseMatrix, right: SparseMatrix, known_pairs: IntArray
+) -> bool:
+    """Whether more known texts have their partner as the nearest text if they are translated.
+
+    A known text is translated without what its own pair teaches, so that the answer holds for
+    unknown texts too. Within one language a translation mostly adds noise.
+    """
+    pairs = known_pairs[:MAX_TESTED_PAIRS]
+    return _count_found(translated, right, pairs) > _count_found(direct, right, pairs)
+
+
+def _count_found(left: SparseMatrix, right: SparseMatrix, known_pairs: IntArray) -> int:
+    """The number of left texts whose nearest right text is the known one."""
+    rows = select_rows(left, known_pairs[:, 0].astype(np.int64))
+    column_count = 1 + int(max(rows.column.max(initial=0), right.column.max(initial=0)))
+    pairs = search_nearest_rows(rows, right, column_count, 1).pairs
+    is_nearest = _divide_by_best(pairs.left, pairs.probability) >= 1
+    return np.count_nonzero(is_nearest & (known_pairs[pairs.left, 1] == pairs.right))
 
 
 def _divide_by_best(row: IntArray, similarity: FloatArray) -> FloatArray:

@@ -230,8 +230,8 @@ def rank_competitors(table: CandidateTable, score: FloatArray, side: int) -> Flo
         side: LEFT to compare the candidates of a left entity, RIGHT those of a right one.
 
     Returns:
-        For each row the best score of another row (BEST_OTHER), its share of the sum (SHARE), its
-        rank from 0 on (RANK), and the number of rows (COUNT).
+        For each row the best score of another row (BEST_OTHER), its share of the sum (SHARE), the
+        number of better rows (RANK), and the number of rows (COUNT).
 
     Example:
         >>> pairs = np.array([0, 0, 1]), np.array([0, 1, 1])
@@ -241,6 +241,22 @@ def rank_competitors(table: CandidateTable, score: FloatArray, side: int) -> Flo
     """
     out = np.empty((len(score), 4), dtype=np.float32)
     _rank_rows(*_group_rows(table, side), score, out)
+    return out
+
+
+def mark_best(table: CandidateTable, score: FloatArray, side: int) -> BoolArray:
+    """Mark the best row of each entity; of equal ones, the first.
+
+    Args:
+        table: The candidates.
+        score: A score for each.
+        side: LEFT to look at the candidates of a left entity, RIGHT at those of a right one.
+
+    Returns:
+        A mask over the rows; one row for each entity that has any.
+    """
+    out = np.zeros(len(score), dtype=np.bool_)
+    _mark_best_rows(*_group_rows(table, side), score, out)
     return out
 
 
@@ -264,6 +280,19 @@ def _group_rows(table: CandidateTable, side: int) -> tuple[OffsetArray, OffsetAr
     if side == LEFT:
         return table.left_start, np.arange(len(table.left))
     return table.right_start, table.right_order
+
+
+@jit_cached()
+def _mark_best_rows(
+    start: OffsetArray, order: OffsetArray, score: FloatArray, out: BoolArray
+) -> None:
+    for entity in range(start.size - 1):
+        best = -1
+        for row in order[start[entity] : start[entity + 1]]:
+            if best < 0 or score[row] > score[best]:
+                best = row
+        if best >= 0:
+            out[best] = True
 
 
 @jit_cached()
@@ -295,9 +324,9 @@ def _rank_rows(start: OffsetArray, order: OffsetArray, score: FloatArray, out: F
         _fill_ranks(rows, score, out)
         first, second = -1, -1
         for row in rows:
-            if out[row, RANK] == 0:
-                first = row
-            elif out[row, RANK] == 1:
+            if first < 0 or score[row] > score[first]:
+                first, second = row, first
+            elif second < 0 or score[row] > score[second]:
                 second = row
         # Of the best row the second best is the best other one, of all others the best.
         for row in rows:
@@ -309,18 +338,20 @@ def _rank_rows(start: OffsetArray, order: OffsetArray, score: FloatArray, out: F
 
 @jit_cached()
 def _fill_ranks(rows: OffsetArray, score: FloatArray, out: FloatArray) -> None:
-    """Rank by score; of equal ones, the first row comes first."""
+    """Rank by score. Equal ones have the same rank: ids would tell them apart, which mean nothing."""
     if rows.size > MIN_SORTED_ROWS:
-        ranked = sort_stably(-score[rows].astype(np.float64))
-        for rank in range(rows.size):
-            out[rows[ranked[rank]], RANK] = rank
+        ranked = rows[sort_stably(-score[rows].astype(np.float64))]
+        out[ranked[0], RANK] = 0
+        for rank in range(1, rows.size):
+            is_equal = score[ranked[rank]] == score[ranked[rank - 1]]
+            out[ranked[rank], RANK] = out[ranked[rank - 1], RANK] if is_equal else rank
         return
-    for i in range(rows.size):
+    for row in rows:
         better = 0
-        for j in range(rows.size):
-            if score[rows[j]] > score[rows[i]] or (score[rows[j]] == score[rows[i]] and j < i):
+        for other in rows:
+            if score[other] > score[row]:
                 better += 1
-        out[rows[i], RANK] = better
+        out[row, RANK] = better
 
 
 def select_one_to_one(table: CandidateTable, score: FloatArray) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ are scored by models that were not trained on them (cross-fitting).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,18 @@ LIGHTGBM_PARAMETERS = {
 }
 
 
+class TrainingPairs(NamedTuple):
+    """Pairs that are taken for correct in training.
+
+    Attributes:
+        pairs: Rows of (left, right), one-to-one.
+        weight: How sure each is; 1 for trusted links.
+    """
+
+    pairs: IntArray
+    weight: FloatArray
+
+
 @dataclass(frozen=True)
 class TrainingLabels:
     """Training pairs: pairs of which the right counterpart is known but not used as evidence.
@@ -45,19 +58,25 @@ class TrainingLabels:
         right_counterpart: Left counterpart of each right entity.
         left_fold: Fold of each left entity, NO_FOLD if its counterpart is not known.
         right_fold: Fold of each right entity.
+        left_weight: How sure the counterpart of each left entity is; 0 if it is not known.
+        right_weight: The same of each right entity.
     """
 
     left_counterpart: IntArray
     right_counterpart: IntArray
     left_fold: IntArray
     right_fold: IntArray
+    left_weight: FloatArray
+    right_weight: FloatArray
 
     @staticmethod
-    def from_pairs(pairs: IntArray, sizes: tuple[int, int], fold_count: int) -> TrainingLabels:
+    def from_pairs(
+        pairs: TrainingPairs, sizes: tuple[int, int], fold_count: int
+    ) -> TrainingLabels:
         """Build labels from pairs, which go to the folds in turn.
 
         Args:
-            pairs: Rows of (left, right).
+            pairs: The training pairs.
             sizes: Number of left and right entities.
             fold_count: Number of folds.
 
@@ -67,11 +86,15 @@ class TrainingLabels:
         left_counterpart, right_counterpart, left_fold, right_fold = (
             np.full(size, NO_MATCH, dtype=np.int32) for size in (*sizes, *sizes)
         )
-        left_counterpart[pairs[:, 0]] = pairs[:, 1]
-        right_counterpart[pairs[:, 1]] = pairs[:, 0]
+        left, right = pairs.pairs.T
+        left_counterpart[left], right_counterpart[right] = right, left
         # Both entities of a pair are in one fold: its candidates are left out together.
-        left_fold[pairs[:, 0]] = right_fold[pairs[:, 1]] = np.arange(len(pairs)) % fold_count
-        return TrainingLabels(left_counterpart, right_counterpart, left_fold, right_fold)
+        left_fold[left] = right_fold[right] = np.arange(len(left)) % fold_count
+        left_weight, right_weight = (np.zeros(size, dtype=np.float32) for size in sizes)
+        left_weight[left] = right_weight[right] = pairs.weight
+        return TrainingLabels(
+            left_counterpart, right_counterpart, left_fold, right_fold, left_weight, right_weight
+        )
 
     def find_folds(self, table: CandidateTable) -> NDArray[np.int64]:
         """Find the fold of each candidate.
@@ -127,18 +150,17 @@ class TrainingLabels:
         return fold_count > 1 and all(rows.any() and not rows.all() for rows in labels)
 
     def weigh_rows(self, table: CandidateTable) -> FloatArray:
-        """Weigh each candidate by the share of its two entities that are labelled.
+        """Weigh each candidate by how surely its two entities are labelled, on average.
 
         Args:
             table: The candidates.
 
         Returns:
-            1, 0.5 or 0 for each row.
+            A weight from 0 to 1 for each row; a row of one labelled entity counts half.
         """
         # A correct pair is met from both of its entities at once, a wrong one from either: without
         # this weight wrong pairs would count twice, and all confidences would be too low.
-        left, right = self.mark_labelled(table)
-        return (left.astype(np.float32) + right) / np.float32(2)
+        return (self.left_weight[table.left] + self.right_weight[table.right]) / np.float32(2)
 
 
 @dataclass(frozen=True)
@@ -254,6 +276,7 @@ class PairClassifier:
         seed: int,
         *,
         self_trained: bool = False,
+        hidden: frozenset[str] = frozenset(),
     ) -> PairClassifier:
         """Train the models.
 
@@ -265,12 +288,13 @@ class PairClassifier:
             seed: Random seed.
             self_trained: Whether the rows were chosen by match probability: then no model sees
                 features that show match probabilities.
+            hidden: Other features that no model is to see.
 
         Returns:
             The classifier.
         """
         # Features are hidden in one way only: their columns are left out of the training rows.
-        hidden = PROBABILITY_FEATURES if self_trained else frozenset()
+        hidden |= PROBABILITY_FEATURES if self_trained else frozenset()
         # Two models, since the trees of a single one split by neighbours first and made too little
         # of literals (docs/decisions/0015-literal-evidence.md).
         neighbour_hidden = hidden | LITERAL_FEATURES

@@ -110,8 +110,9 @@ class EvidenceParameters(EvidenceSettings):
     min_held_out_links: int = 60
     # From here on the held-out links are the only training pairs.
     sufficient_held_out_links: int = 500
-    # Below that many, pairs from this probability on are training pairs as well.
-    min_self_training_probability: float = 0.9
+    # Below that many, pairs from this probability on are training pairs as well, each counted by
+    # its probability. Sure pairs alone (0.9) would teach that all less similar ones are wrong.
+    min_self_training_probability: float = 0.1
     # With literals and fewer pairs than this, names alone are the better guide.
     min_self_training_pairs: int = 20
     # With literals nearly all pairs can be sure; more would only take longer.

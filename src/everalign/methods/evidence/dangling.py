@@ -18,11 +18,10 @@ from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.candidates import (
     LEFT,
-    RANK,
     RIGHT,
     CandidateTable,
     MatchProbabilities,
-    rank_competitors,
+    mark_best,
     select_one_to_one,
 )
 from everalign.methods.evidence.classifier import (
@@ -37,6 +36,7 @@ from everalign.methods.evidence.features import ComparedCandidates, list_literal
 from everalign.methods.evidence.neighbourhood import JOINT_FREQUENCY, SUPPORT
 from everalign.methods.evidence.propagation import GraphPair
 
+COUNT_FEATURES = frozenset({"candidate_count_left", "candidate_count_right"})
 # Shares of entities with a counterpart in each group, left and right.
 MatchedShares = tuple[FloatArray, FloatArray]
 
@@ -113,13 +113,15 @@ def train_dangling_classifier(
     correct = labels.mark_correct(compared.table)
     # Without their correct pairs, labelled entities look as if they were dangling.
     dangling = compared.drop_rows(correct)
-    matched_rows, matched_count = _find_best_of_labelled(compared.table, labels, probability)
-    dangling_rows, dangling_count = _find_best_of_labelled(
+    matched_rows, matched_weight = _find_best_of_labelled(compared.table, labels, probability)
+    dangling_rows, dangling_weight = _find_best_of_labelled(
         dangling.table, labels, probability[~correct]
     )
+    # The search lists so many candidates at most. An entity that is really dangling would have
+    # another one in place of the correct pair; here its list is shorter by one, which gives it away.
     # Half of the weight for either kind, which the prediction then assumes as the share.
-    balance = matched_count.sum() / max(1, dangling_count.sum())
-    weight = np.concatenate([matched_count, dangling_count * balance])
+    balance = matched_weight.sum() / max(1, dangling_weight.sum())
+    weight = np.concatenate([matched_weight, dangling_weight * balance])
     folds = (
         labels.find_folds(compared.table)[matched_rows],
         labels.find_folds(dangling.table)[dangling_rows],
@@ -140,18 +142,22 @@ def train_dangling_classifier(
         config,
         seed,
         self_trained=compared.graphs.self_trained,
+        hidden=COUNT_FEATURES,
     )
 
 
 def _find_best_of_labelled(
     table: CandidateTable, labels: TrainingLabels, score: FloatArray
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the rows that are the best of a labelled entity, and of how many (1 or 2)."""
-    count = np.zeros(len(score), dtype=np.int64)
-    for side, labelled in zip((LEFT, RIGHT), labels.mark_labelled(table), strict=True):
-        count += (rank_competitors(table, score, side)[:, RANK] == 0) & labelled
-    rows = np.flatnonzero(count)
-    return rows, count[rows]
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Find the rows that are the best of a labelled entity, and the weight of these entities."""
+    weight = np.zeros(len(score), dtype=np.float32)
+    for side, entity_weight in (
+        (LEFT, labels.left_weight[table.left]),
+        (RIGHT, labels.right_weight[table.right]),
+    ):
+        weight += entity_weight * mark_best(table, score, side)
+    rows = np.flatnonzero(weight)
+    return rows, weight[rows]
 
 
 def estimate_no_candidate_dangling(
@@ -289,7 +295,7 @@ def estimate_matched_shares(
         (LEFT, table.left, groups.left, unlinked[0]),
         (RIGHT, table.right, groups.right, unlinked[1]),
     ):
-        best = rank_competitors(table, probability, side)[:, RANK] == 0
+        best = mark_best(table, probability, side)
         # Entities without any candidate count too, or the share would be too high.
         entity_dangling = np.full(len(group), no_candidate_dangling, dtype=np.float32)
         entity_dangling[entity[best]] = dangling[best]
@@ -339,15 +345,15 @@ def compute_confidence(
     """
     left_group, right_group = groups.left[table.left], groups.right[table.right]
     pair_shares = shares[0][left_group], shares[1][right_group]
-    both_later = (left_group > 0) & (right_group > 0)
-    return combine_confidence(probability, dangling, pair_shares, both_later)
+    together = (left_group > 0) == (right_group > 0)
+    return combine_confidence(probability, dangling, pair_shares, together)
 
 
 def combine_confidence(
     probability: FloatArray,
     dangling: FloatArray,
     shares: tuple[FloatArray, FloatArray],
-    both_later: BoolArray,
+    together: BoolArray,
 ) -> FloatArray:
     """Combine what is known of pairs to their confidence.
 
@@ -357,15 +363,15 @@ def combine_confidence(
         probability: Match probability of each pair, if there is a counterpart.
         dangling: Probability of being dangling, if half of all entities were.
         shares: Share of entities with a counterpart, of the left and the right entity's group.
-        both_later: Whether both entities came after the first version.
+        together: Whether both entities came with the first version, or both after it.
 
     Returns:
         The confidence of each pair.
     """
-    # Both sides estimate the same links. For two entities added later, which have few triples,
-    # both estimates are too low: the greater one counts. But an entity added later is rarely the
-    # counterpart of one that was there from the beginning: for such a pair the lesser one counts.
-    prior = np.where(both_later, np.maximum(*shares), np.minimum(*shares))
+    # Both sides estimate the same links, of which the larger graph has a smaller share: the
+    # greater one counts. But an entity added later is rarely the counterpart of one that was there
+    # from the beginning: for such a pair the lesser one counts.
+    prior = np.where(together, np.maximum(*shares), np.minimum(*shares))
     # The match probability holds if there is a counterpart; the other factor is that there is one.
     matched = prior * (1 - dangling)
     return (probability * matched / (matched + (1 - prior) * dangling)).astype(np.float32)

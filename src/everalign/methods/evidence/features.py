@@ -229,7 +229,7 @@ FEATURES: tuple[Feature, ...] = (
         lambda s: s.support_margin),
     Feature("support_share", SIDE, "share of the support of all candidates of x",
         lambda s: s.competition[:, SHARE]),
-    Feature("support_rank", SIDE, "rank by support among the candidates of x",
+    Feature("support_rank", SIDE, "number of candidates of x with more support",
         lambda s: s.competition[:, RANK]),
     Feature("candidate_count", SIDE, "number of candidates of x",
         lambda s: s.competition[:, COUNT]),

@@ -19,6 +19,7 @@ from everalign.methods.evidence.candidates import MatchProbabilities, select_one
 from everalign.methods.evidence.classifier import (
     TrainedModels,
     TrainingLabels,
+    TrainingPairs,
     classify_all,
     classify_refreshed,
     train_classifier,
@@ -90,7 +91,7 @@ class SeedSplit:
 
     def choose_training_pairs(
         self, graphs: GraphPair, probabilities: MatchProbabilities
-    ) -> IntArray:
+    ) -> TrainingPairs:
         """Choose the pairs to train on.
 
         Args:
@@ -98,25 +99,29 @@ class SeedSplit:
             probabilities: Current match probabilities.
 
         Returns:
-            The held-out links and, if these are not sufficient, the most probable pairs of other
-            entities (self-training).
+            The held-out links and, if these are not sufficient, likely pairs of other entities,
+            weighted by their match probability (self-training).
         """
+        trusted = np.ones(len(self.held_out), dtype=np.float32)
         if self.has_sufficient:
-            return self.held_out
+            return TrainingPairs(self.held_out, trusted)
         config = graphs.config
-        table = probabilities.select_at_least(config.min_self_training_probability).table
-        rows = select_one_to_one(table, probabilities.look_up(table))
+        table, probability = probabilities.select_at_least(config.min_self_training_probability)
+        rows = select_one_to_one(table, probability)
         pairs = np.stack([table.left[rows], table.right[rows]], axis=1)
+        probability = probability[rows]
         # A pair that shares an entity with a held-out link is that link, or is wrong.
         known = np.isin(pairs[:, 0], self.held_out[:, 0]) | np.isin(
             pairs[:, 1], self.held_out[:, 1]
         )
-        pairs = pairs[~known]
+        pairs, probability = pairs[~known], probability[~known]
         if graphs.self_trained:
             # Every n-th pair, evenly over the ids: the choice must not depend on chance.
             step = max(1, -(-len(pairs) // config.max_self_training_pairs))  # rounded up
-            pairs = pairs[::step]
-        return np.concatenate([self.held_out, pairs])
+            pairs, probability = pairs[::step], probability[::step]
+        return TrainingPairs(
+            np.concatenate([self.held_out, pairs]), np.concatenate([trusted, probability])
+        )
 
 
 class TrainingResult(NamedTuple):
@@ -169,7 +174,7 @@ def train_models(
             pairs = split.choose_training_pairs(graphs, probabilities)
             labels = TrainingLabels.from_pairs(pairs, graphs.sizes, config.fold_count)
             # With few named entities, propagation is the better guide.
-            too_few = graphs.self_trained and len(pairs) < config.min_self_training_pairs
+            too_few = graphs.self_trained and len(pairs.pairs) < config.min_self_training_pairs
             if too_few or not labels.can_train(compared.table):
                 return None
             classifier = train_classifier(compared, labels, seed)
@@ -183,7 +188,7 @@ def train_models(
     models = TrainedModels(
         classifier,
         train_dangling_classifier(compared, labels, probabilities.probability, seed),
-        estimate_no_candidate_dangling(compared, labels, pairs),
+        estimate_no_candidate_dangling(compared, labels, pairs.pairs),
     )
     return TrainingResult(models, compared, probabilities)
 

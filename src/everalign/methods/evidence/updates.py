@@ -461,7 +461,7 @@ def conclude_update(
         store.column("probability")[new.row],
         store.column("dangling")[new.row],
         (left_share, right_share),
-        left_later & right_later,
+        left_later == right_later,
     )
     changes = RowChanges.compare(state, owners, old_blocks, new)
     links, flipped = _select_changed(state, changes)
