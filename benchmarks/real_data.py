@@ -124,8 +124,7 @@ def measure_pair(
     """Align a pair of graphs and score the links; with an update if a tenth is held back."""
     rng = random.Random(shuffle)
     left, right, gold = read_pair(data, PAIRS[pair], rng)
-    given = set(rng.sample(gold, round(seeds * len(gold))))
-    given = set(_select_one_to_one([link for link in gold if link in given]))
+    given = set(_select_one_to_one(gold[: round(seeds * len(gold))]))
     late: list[list[Triple]] = [[], []]
     if held_back:
         graphs = left, right
@@ -178,8 +177,10 @@ def read_pair(
         (renamings[0].get(link.left, link.left), renamings[1].get(link.right, link.right))
         for link in read_links(data / pair.gold)
     ]
-    rng.shuffle(gold)
-    return graphs[0], graphs[1], gold
+    # The same order whatever the shuffle: seeds are the first ones, and only the order of the
+    # statements is to differ.
+    random.Random(0).shuffle(order := list(range(len(gold))))
+    return graphs[0], graphs[1], [gold[position] for position in order]
 
 
 def _select_one_to_one(links: Sequence[tuple[str, str]]) -> NamePairs:

@@ -125,11 +125,7 @@ class Evidence:
             (1.0, 0) if change is None else state.measure_growth(change.facts)
         )
         if change is None or task.rescore_all or growth > self.config.retrain_growth:
-            # From before the held-out links became anchors: the final ones rest on them and would
-            # give them away.
-            sizes = task.left.entity_count, task.right.entity_count
-            start = state.training.get_held_out(sizes).drop_pairs(task.rejected)
-            self._train(task, state.training, start, progress)
+            self._train(task, state.training, self._choose_start(task), progress)
             return
         before, sums_before = list_decisions(state.blocks), state.blocks.sums
         vectors = self._compute_vectors(task) if self._compute_vectors else None
@@ -143,6 +139,18 @@ class Evidence:
             ),
             links,
         )
+
+    def _choose_start(self, task: AlignmentTask) -> MatchProbabilities | None:
+        """The match probabilities that a training after the first one starts from."""
+        split = SeedSplit.from_task(task, self.config, self.seed)
+        # Where likely pairs are training pairs, errors among them would teach themselves again.
+        teaches_itself = self.keeps_literals() and not split.has_sufficient
+        if task.rescore_all or teaches_itself:
+            return None
+        # From before the held-out links became anchors: the final ones rest on them and would give
+        # them away.
+        sizes = task.left.entity_count, task.right.entity_count
+        return self._state.training.get_held_out(sizes).drop_pairs(task.rejected)
 
     def candidates(self, task: AlignmentTask, progress: Progress) -> CandidatePairs:  # noqa: ARG002
         """Select the best pairs, one-to-one.
