@@ -92,9 +92,7 @@ PAIRS = {
         )
         for name, rename in (("hashed", hash_names), ("renumbered", renumber_names))
     },
-    "doremus-4": RealPair(
-        "doremus-4/PP-2.owl", "doremus-4/BnF-2.owl", "doremus-4/refalign.rdf"
-    ),
+    "doremus-4": RealPair("doremus-4/PP-2.owl", "doremus-4/BnF-2.owl", "doremus-4/refalign.rdf"),
 }
 
 
@@ -134,10 +132,10 @@ def measure_pair(
     with TemporaryDirectory() as directory:
         started = process_time()
         known = {triple[0] for triple in left}, {triple[0] for triple in right}
-        seed_links = [link for link in gold if link in given and link[0] in known[0] and link[1] in known[1]]
-        aligner = Aligner.create(
-            f"{directory}/state", left, right, seed_links, config=config
-        )
+        seed_links = [
+            link for link in gold if link in given and link[0] in known[0] and link[1] in known[1]
+        ]
+        aligner = Aligner.create(f"{directory}/state", left, right, seed_links, config=config)
         row = score(aligner, gold)
         if held_back:
             aligner.update(left=late[0], right=late[1])

@@ -24,8 +24,10 @@ from everalign.literals.text_search import (
 )
 from everalign.literals.translation import TranslationModels, read_translations
 from everalign.literals.vectors import compute_name_vectors
+from everalign.literals.word_bags import BAG_COLUMNS, compare_word_bags
 
 __all__ = [
+    "BAG_COLUMNS",
     "EXPLAINED_SHARES",
     "NO_KNOWN_PAIRS",
     "AddedLiterals",
@@ -39,6 +41,7 @@ __all__ = [
     "ParsedLiterals",
     "TranslationModels",
     "build_ngram_rows",
+    "compare_word_bags",
     "compute_explained_shares",
     "compute_name_similarity",
     "compute_name_vectors",

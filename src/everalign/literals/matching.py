@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from everalign._progress import Progress, no_progress
 from everalign.errors import ConfigError
 from everalign.graph import AttributeTriples, IntArray
+from everalign.graph.growing import list_block_rows
 from everalign.literals.dates_numbers import match_dates, match_numbers
 from everalign.literals.entity_names import EntityNames, find_entity_names, pair_known_names
 from everalign.literals.matches import (
@@ -25,11 +26,19 @@ from everalign.literals.matches import (
     merge_matches,
 )
 from everalign.literals.name_translation import NameTokens, tokenise_names
+from everalign.literals.ngrams import Hashes, Starts
 from everalign.literals.parsing import ParsedLiterals, TextTable, TypedValue, ValueKind
 from everalign.literals.similarity import estimate_match_probabilities
 from everalign.literals.text_search import TextSearch
 from everalign.literals.translation import TokenisedTexts, read_translations
 from everalign.literals.vectors import WeightedWords, match_vectors
+from everalign.literals.word_bags import (
+    LiteralWords,
+    WordBags,
+    WordWeights,
+    group_words,
+    list_literal_words,
+)
 
 NO_SEEDS: IntArray = np.empty((0, 2), dtype=np.int32)
 STEP_COUNT = 2
@@ -424,6 +433,44 @@ class MatchedLiterals:
         """The tokens of the first name of each left and each right entity."""
         left, right = self.tokenised_names
         return left.texts, right.texts
+
+    @cached_property
+    def literal_words(self) -> tuple[LiteralWords, LiteralWords]:
+        """The words of the left and the right literals in use."""
+        left, right = (
+            list_literal_words([side.attribute_triples.literals[i] for i in side.literal_ids])
+            for side in (self.left, self.right)
+        )
+        return left, right
+
+    @cached_property
+    def _grouped_words(self) -> list[tuple[Starts, Hashes]]:
+        """The words of the entities of either side."""
+        grouped = []
+        for side, (literal, word), entity_count in zip(
+            (self.left, self.right), self.literal_words, self.entity_counts, strict=True
+        ):
+            triples = side.attribute_triples.triples
+            literal_of_triple = np.searchsorted(side.literal_ids, triples[:, 2])
+            start = np.searchsorted(literal, np.arange(len(side.literal_ids) + 1))
+            rows = list_block_rows(start[:-1], start[1:], literal_of_triple)
+            entity = np.repeat(triples[:, 0], np.diff(start)[literal_of_triple])
+            grouped.append(group_words(entity, word[rows], entity_count))
+        return grouped
+
+    @cached_property
+    def word_weights(self) -> WordWeights:
+        """The weights of all words."""
+        return WordWeights.from_bags(self._grouped_words)
+
+    @cached_property
+    def word_bags(self) -> tuple[WordBags, WordBags]:
+        """The words of the left and the right entities."""
+        left, right = (
+            WordBags.from_words(start, word, self.word_weights.look_up(word))
+            for start, word in self._grouped_words
+        )
+        return left, right
 
     def list_node_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
         """List the matches as pairs of nodes, which are numbered behind the entities.

@@ -26,6 +26,7 @@ from everalign.literals.index.values import (
     match_new_dates,
     match_new_numbers,
 )
+from everalign.literals.index.words import WordIndex
 from everalign.literals.matches import (
     MAX_DUPLICATES,
     FloatArray,
@@ -110,7 +111,7 @@ class LiteralSide(ArrayBundle):
         known, _ = self.text_of_literal.find_all(ids, 1)
         unknown = np.setdiff1d(np.unique(ids, return_index=True)[1], known)
         values = [parse_value(new.literals[position]) for position in unknown.tolist()]
-        return ParsedSide(ids[unknown], values)
+        return ParsedSide(ids[unknown], values, [new.literals[i] for i in unknown.tolist()])
 
     def append(self, new: ParsedSide, text_rows: IntArray) -> LiteralSide:
         """Add literals.
@@ -124,9 +125,9 @@ class LiteralSide(ArrayBundle):
         """
         return LiteralSide(
             self.text_of_literal.append(new.ids, text_rows),
-            self.literal_of_key.append(*_list_keys(*new)),
-            self.numbers.append(*list_numbers(*new)),
-            self.dates.append(*list_dates(*new)),
+            self.literal_of_key.append(*_list_keys(new.ids, new.values)),
+            self.numbers.append(*list_numbers(new.ids, new.values)),
+            self.dates.append(*list_dates(new.ids, new.values)),
             self.naming,
         )
 
@@ -137,10 +138,12 @@ class ParsedSide(NamedTuple):
     Attributes:
         ids: Their ids.
         values: Their values.
+        literals: The literals as N-Triples writes them.
     """
 
     ids: IntArray
     values: list[TypedValue]
+    literals: list[str]
 
 
 def _list_keys(ids: Array, values: Sequence[TypedValue]) -> tuple[Array, Array]:
@@ -179,6 +182,7 @@ class LiteralIndex(ArrayBundle):
         right: The values of right literals.
         texts: The texts among them.
         name_models: How names translate.
+        words: The words of all literals.
         neighbours: How many partners a value keeps besides its equal ones.
         min_probability: Less probable pairs are dropped.
         number_tolerance: The largest relative difference of numbers.
@@ -188,6 +192,7 @@ class LiteralIndex(ArrayBundle):
     right: LiteralSide
     texts: ComparedTexts
     name_models: NameModels
+    words: WordIndex
     neighbours: NDArray[np.int64]
     min_probability: NDArray[np.float64]
     number_tolerance: NDArray[np.float64]
@@ -221,6 +226,11 @@ class LiteralIndex(ArrayBundle):
             right,
             ComparedTexts.build(matching),
             NameModels.build(translations),
+            WordIndex.build(
+                (matching.left.literal_ids, matching.right.literal_ids),
+                matched.literal_words,
+                matched.word_weights,
+            ),
             np.array(settings.neighbours),
             np.array(settings.min_probability),
             np.array(settings.number_tolerance),
@@ -251,8 +261,8 @@ class LiteralIndex(ArrayBundle):
         """
         new_left, new_right = self.left.parse_unknown(left), self.right.parse_unknown(right)
         texts, found = self.texts.add_texts(
-            NewTexts(*new_left),
-            NewTexts(*new_right),
+            NewTexts(new_left.ids, new_left.values),
+            NewTexts(new_right.ids, new_right.values),
             int(self.neighbours),
             float(self.min_probability),
         )
@@ -261,6 +271,9 @@ class LiteralIndex(ArrayBundle):
             left=self.left.append(new_left, found.left_rows),
             right=self.right.append(new_right, found.right_rows),
             texts=texts,
+            words=self.words.add_literals(0, new_left.ids, new_left.literals).add_literals(
+                1, new_right.ids, new_right.literals
+            ),
         )
         matches = [
             found.matches,
@@ -274,9 +287,10 @@ class LiteralIndex(ArrayBundle):
     ) -> LiteralMatches:
         """Equal literals, numbers and dates, as pairs of a new literal and one of the other."""
         neighbours, tolerance = int(self.neighbours), float(self.number_tolerance)
-        keys, literals = _list_keys(*new)
+        keys, literals = _list_keys(new.ids, new.values)
         number, equal = other.literal_of_key.find_all(keys, MAX_DUPLICATES)
-        numbers, dates = list_numbers(*new), list_dates(*new)
+        numbers = list_numbers(new.ids, new.values)
+        dates = list_dates(new.ids, new.values)
         return merge_matches(
             [
                 LiteralMatches.from_columns(literals[number], equal, np.ones(len(equal))),
@@ -285,14 +299,14 @@ class LiteralIndex(ArrayBundle):
             ]
         )
 
-    def compare_names(
+    def compare_entities(
         self,
         left_entities: IntArray,
         right_entities: IntArray,
         left_triples: IntArray,
         right_triples: IntArray,
     ) -> FloatArray:
-        """Compare the names of pairs of entities.
+        """Compare the names and the words of pairs of entities.
 
         Args:
             left_entities: The left entity of each pair.
@@ -302,9 +316,13 @@ class LiteralIndex(ArrayBundle):
             right_triples: The same on the right.
 
         Returns:
-            A row per pair: the similarity of the names (`compute_name_similarity`), and the
-            explained shares of the right and of the left name (`compute_explained_shares`).
+            A row per pair: the similarity of the names (`compute_name_similarity`), the
+            comparison of the words (`compare_word_bags`), and the explained shares of the right
+            and of the left name (`compute_explained_shares`).
         """
+        words = self.words.compare_entities(
+            left_entities, right_entities, left_triples, right_triples
+        )
         left, right = starmap(
             self._find_names,
             (
@@ -312,9 +330,10 @@ class LiteralIndex(ArrayBundle):
                 (self.right, right_entities, right_triples, 1),
             ),
         )
-        return compare_found_names(
+        names = compare_found_names(
             self.name_models.models, left, right, left_entities, right_entities
         )
+        return np.concatenate([names[:, :1], words, names[:, 1:]], axis=1)
 
     def _find_names(
         self, literals: LiteralSide, entities: IntArray, triples: IntArray, side: int

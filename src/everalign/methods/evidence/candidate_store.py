@@ -42,6 +42,9 @@ ROW_COLUMNS: Mapping[str, type[np.generic]] = {
 LITERAL_ROW_COLUMNS: Mapping[str, type[np.generic]] = {
     "best_literal": np.float32,
     "name_similarity": np.float32,
+    "word_cosine": np.float32,
+    "code_overlap": np.float32,
+    "rarest_word": np.float32,
     "right_explained": np.float32,
     "left_explained": np.float32,
 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from everalign._parallel import map_chunks, map_parallel
 from everalign.graph import IntArray
 from everalign.literals import (
+    compare_word_bags,
     compute_explained_shares,
     compute_name_similarity,
     learn_name_models,
@@ -62,11 +63,26 @@ from everalign.methods.evidence.relations import MatchIndex, RelationInclusions,
 
 CHUNK_SIZE = 16384  # rows of one parallel task
 
-# After LITERAL_COLUMNS, the comparison of literals has the similarity of the two names, and the
-# share of the right and of the left name that the other one explains.
-NAME_SIMILARITY = len(LITERAL_COLUMNS)
-RIGHT_EXPLAINED, LEFT_EXPLAINED = NAME_SIMILARITY + 1, NAME_SIMILARITY + 2
-NAME_COLUMN_COUNT = 3
+# After LITERAL_COLUMNS, the comparison of literals has what is compared of the texts of two
+# entities as a whole: the similarity of the two names, three columns for the words of all literals,
+# and the share of the right and of the left name that the other one explains.
+TEXT_COLUMNS = (
+    "name_similarity",
+    "word_cosine",
+    "code_overlap",
+    "rarest_word",
+    "right_explained",
+    "left_explained",
+)
+NAME_SIMILARITY, WORD_COSINE, CODE_OVERLAP, RAREST_WORD, RIGHT_EXPLAINED, LEFT_EXPLAINED = range(
+    len(LITERAL_COLUMNS), len(LITERAL_COLUMNS) + len(TEXT_COLUMNS)
+)
+
+# Columns of the comparison of literals that an alignment keeps of each candidate: features have
+# margins to competitors by them, or they are costly to compute again.
+STORED_LITERAL_COLUMNS = {"best_literal": BEST_LITERAL} | {
+    name: NAME_SIMILARITY + position for position, name in enumerate(TEXT_COLUMNS)
+}
 
 # Rows of a table of candidates.
 Rows = NDArray[np.int64]
@@ -270,6 +286,20 @@ FEATURES: tuple[Feature, ...] = (
         lambda n: n.margins[1][LEFT]),
     Feature("name_margin_right", LITERALS, "the same among the candidates of x′",
         lambda n: n.margins[1][RIGHT]),
+    Feature("word_cosine", LITERALS,
+        "cosine of the words of all literals of x and x′, by inverse document frequency",
+        lambda n: n.values[:, WORD_COSINE]),
+    Feature("word_margin_left", LITERALS,
+        "`word_cosine` less that of the best other candidate of x",
+        lambda n: n.margins[3][LEFT]),
+    Feature("word_margin_right", LITERALS, "the same among the candidates of x′",
+        lambda n: n.margins[3][RIGHT]),
+    Feature("code_overlap", LITERALS,
+        "share of the words with digits in them, such as model numbers, that both have, of those "
+        "of the one that has less of them",
+        lambda n: n.values[:, CODE_OVERLAP]),
+    Feature("rarest_word", LITERALS, "inverse document frequency of the rarest word that both have",
+        lambda n: n.values[:, RAREST_WORD]),
     Feature("right_name_explained", LITERALS,
         "share of the parts of the right name that the translation model expects from the left "
         "name; rare parts count more",
@@ -331,7 +361,7 @@ class FeatureInputs:
             only SUPPORT and JOINT_FREQUENCY are looked at.
         previous: Match probabilities in the round before; 0 for new candidates.
         degrees: Number of edges of the left and of the right entity of each, without literals.
-        literals: Rows of LITERAL_COLUMNS and of the comparison of names, if there are literals.
+        literals: Rows of LITERAL_COLUMNS and of the comparison of texts, if there are literals.
         vector_similarity: Cosine of the vectors of each, if there are vectors.
     """
 
@@ -360,8 +390,10 @@ class FeatureInputs:
             blocks.append(_stack_features(VECTORS, vectors)[chosen])
         if self.literals is not None:
             explained_mean = self.literals[:, RIGHT_EXPLAINED:].mean(axis=1)
-            best_literal, name_similarity = self.literals[:, [BEST_LITERAL, NAME_SIMILARITY]].T
-            scores = [best_literal, name_similarity, explained_mean]
+            best_literal, name_similarity, word_cosine = self.literals[
+                :, [BEST_LITERAL, NAME_SIMILARITY, WORD_COSINE]
+            ].T
+            scores = [best_literal, name_similarity, explained_mean, word_cosine]
             literals = MarginInputs.from_scores(self.literals, scores, self.table)
             blocks.append(_stack_features(LITERALS, literals)[chosen])
         return np.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0]
@@ -409,7 +441,7 @@ class ComparedCandidates:
         comparison: Rows of NEIGHBOUR_COLUMNS from the left and from the right.
         previous: Match probabilities in the round before; 0 for new candidates.
         refreshed: Rows that were compared in this round.
-        literals: Rows of LITERAL_COLUMNS and of the comparison of names, if there are literals.
+        literals: Rows of LITERAL_COLUMNS and of the comparison of texts, if there are literals.
     """
 
     graphs: GraphPair
@@ -469,20 +501,15 @@ class ComparedCandidates:
 
 
 def list_literal_scores(literals: FloatArray) -> dict[str, FloatArray]:
-    """Take the scores of which features have margins to competitors.
+    """Take the columns that an alignment keeps.
 
     Args:
-        literals: Rows of LITERAL_COLUMNS and of the comparison of names.
+        literals: Rows of LITERAL_COLUMNS and of the comparison of texts.
 
     Returns:
         The scores by the names that the candidates of an alignment keep them under.
     """
-    return {
-        "best_literal": literals[:, BEST_LITERAL].copy(),
-        "name_similarity": literals[:, NAME_SIMILARITY].copy(),
-        "right_explained": literals[:, RIGHT_EXPLAINED].copy(),
-        "left_explained": literals[:, LEFT_EXPLAINED].copy(),
-    }
+    return {name: literals[:, column].copy() for name, column in STORED_LITERAL_COLUMNS.items()}
 
 
 def count_edges(adjacency: Adjacency, entities: NDArray[np.integer]) -> OffsetArray:
@@ -556,29 +583,29 @@ def compare_all_literals(
     table: CandidateTable,
     old: ComparedCandidates | None = None,
 ) -> FloatArray | None:
-    """Compare the literals and the names of all candidates.
+    """Compare the literals and the texts of all candidates.
 
     Args:
         graphs: The graphs.
         matches: Current matches.
         relations: Their relation alignment.
         table: The candidates.
-        old: Candidates compared before, from which comparisons of names are taken.
+        old: Candidates compared before, from which comparisons of texts are taken.
 
     Returns:
-        Rows of LITERAL_COLUMNS and of the comparison of names; None if there are no literals.
+        Rows of LITERAL_COLUMNS and of the comparison of texts; None if there are no literals.
     """
     if graphs.literals is None:
         return None
     literals = compare_literals(graphs, matches, relations, table.left, table.right)
-    return np.concatenate([literals, _compare_names(graphs, table, old)], axis=1)
+    return np.concatenate([literals, _compare_texts(graphs, table, old)], axis=1)
 
 
-def _compare_names(
+def _compare_texts(
     graphs: GraphPair, table: CandidateTable, old: ComparedCandidates | None
 ) -> FloatArray:
     assert graphs.literals is not None
-    out = np.empty((len(table.left), NAME_COLUMN_COUNT), dtype=np.float32)
+    out = np.empty((len(table.left), len(TEXT_COLUMNS)), dtype=np.float32)
     old_rows = np.full(len(out), -1)
     # The result depends on nothing but literals and translation models: while they stay the same,
     # it stays the same.
@@ -594,7 +621,8 @@ def _compare_names(
     new = np.flatnonzero(old_rows < 0)
     left, right = table.left[new], table.right[new]
     out[new, 0] = compute_name_similarity(*graphs.literals.names, left, right)
-    out[new, 1:] = _explain_names(graphs, left, right)
+    out[new, 1:-2] = compare_word_bags(*graphs.literals.word_bags, left, right)
+    out[new, -2:] = _explain_names(graphs, left, right)
     return out
 
 

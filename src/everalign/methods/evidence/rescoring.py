@@ -24,10 +24,8 @@ from everalign.methods.evidence.candidate_store import (
 from everalign.methods.evidence.candidates import CandidateTable
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.features import (
-    LEFT_EXPLAINED,
-    NAME_COLUMN_COUNT,
-    NAME_SIMILARITY,
-    RIGHT_EXPLAINED,
+    STORED_LITERAL_COLUMNS,
+    TEXT_COLUMNS,
     FeatureInputs,
     compare_vectors,
     count_edges,
@@ -40,7 +38,6 @@ from everalign.methods.evidence.incremental_state import (
     IncrementalState,
 )
 from everalign.methods.evidence.neighbourhood import (
-    BEST_LITERAL,
     JOINT_FREQUENCY,
     LITERAL_WEIGHT,
     NEIGHBOUR_COLUMNS,
@@ -51,14 +48,6 @@ from everalign.methods.evidence.neighbourhood import (
 from everalign.methods.evidence.propagation import Vectors
 from everalign.methods.evidence.relations import Matches, RelationInclusions
 from everalign.methods.evidence.support import search_candidates
-
-# The columns of the comparison of literals that the store keeps.
-STORED_LITERAL_COLUMNS = {
-    "best_literal": BEST_LITERAL,
-    "name_similarity": NAME_SIMILARITY,
-    "right_explained": RIGHT_EXPLAINED,
-    "left_explained": LEFT_EXPLAINED,
-}
 
 
 class ScoredRows(NamedTuple):
@@ -193,29 +182,26 @@ class Rescoring:
             & ~mark_members(self.renamed[LEFT], left)
             & ~mark_members(self.renamed[RIGHT], right)
         )
-        names = self._compare_names(left_ids, right_ids, known, is_known)
+        texts = self._compare_texts(left_ids, right_ids, known, is_known)
         weights = compare_literals(graphs, matches, self.inclusions, left_ids, right_ids)
-        literals = np.concatenate([weights, names], axis=1)
+        literals = np.concatenate([weights, texts], axis=1)
         for name, column in STORED_LITERAL_COLUMNS.items():
             columns[name][fresh] = literals[:, column]
         return _ComparedPairs(sides, literals)
 
-    def _compare_names(
+    def _compare_texts(
         self,
         left: IntArray,
         right: IntArray,
         known: dict[str, FloatArray],
         is_known: BoolArray,
     ) -> FloatArray:
-        """The comparison of names, which is the same as before where no literal has changed."""
+        """The comparison of texts, which is the same as before where no literal has changed."""
         assert self.state.literals is not None
-        out = np.empty((len(left), NAME_COLUMN_COUNT), dtype=np.float32)
-        for name, column in STORED_LITERAL_COLUMNS.items():
-            if column >= NAME_SIMILARITY:
-                out[:, column - NAME_SIMILARITY] = known[name]
+        out = np.stack([known[name] for name in TEXT_COLUMNS], axis=1)
         new = np.flatnonzero(~is_known)
         graphs = self.state.graphs
-        out[new] = self.state.literals.compare_names(
+        out[new] = self.state.literals.compare_entities(
             left[new],
             right[new],
             _list_literals(graphs.left, unique_ids(left[new])),
