@@ -332,7 +332,7 @@ def _count_found(left: SparseMatrix, right: SparseMatrix, known_pairs: IntArray)
     column_count = 1 + int(max(rows.column.max(initial=0), right.column.max(initial=0)))
     pairs = search_nearest_rows(rows, right, column_count, 1).pairs
     is_nearest = _divide_by_best(pairs.left, pairs.probability) >= 1
-    return np.count_nonzero(is_nearest & (known_pairs[pairs.left, 1] == pairs.right))
+    return int(np.count_nonzero(is_nearest & (known_pairs[pairs.left, 1] == pairs.right)))
 
 
 def _divide_by_best(row: IntArray, similarity: FloatArray) -> FloatArray:

@@ -338,7 +338,7 @@ def _rank_rows(start: OffsetArray, order: OffsetArray, score: FloatArray, out: F
 
 @jit_cached()
 def _fill_ranks(rows: OffsetArray, score: FloatArray, out: FloatArray) -> None:
-    """Rank by score. Equal ones have the same rank: ids would tell them apart, which mean nothing."""
+    """Rank by score. Equal ones have the same rank: only ids tell them apart, and say nothing."""
     if rows.size > MIN_SORTED_ROWS:
         ranked = rows[sort_stably(-score[rows].astype(np.float64))]
         out[ranked[0], RANK] = 0

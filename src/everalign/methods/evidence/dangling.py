@@ -36,6 +36,9 @@ from everalign.methods.evidence.features import ComparedCandidates, list_literal
 from everalign.methods.evidence.neighbourhood import JOINT_FREQUENCY, SUPPORT
 from everalign.methods.evidence.propagation import GraphPair
 
+# What the dangling classifier must not see. The search lists a limited number of candidates: an
+# entity that is really dangling has another one in place of the correct pair. In training its list
+# is shorter by one instead, which would give it away.
 COUNT_FEATURES = frozenset({"candidate_count_left", "candidate_count_right"})
 # Shares of entities with a counterpart in each group, left and right.
 MatchedShares = tuple[FloatArray, FloatArray]
@@ -117,8 +120,6 @@ def train_dangling_classifier(
     dangling_rows, dangling_weight = _find_best_of_labelled(
         dangling.table, labels, probability[~correct]
     )
-    # The search lists so many candidates at most. An entity that is really dangling would have
-    # another one in place of the correct pair; here its list is shorter by one, which gives it away.
     # Half of the weight for either kind, which the prediction then assumes as the share.
     balance = matched_weight.sum() / max(1, dangling_weight.sum())
     weight = np.concatenate([matched_weight, dangling_weight * balance])

@@ -64,8 +64,8 @@ from everalign.methods.evidence.relations import MatchIndex, RelationInclusions,
 CHUNK_SIZE = 16384  # rows of one parallel task
 
 # After LITERAL_COLUMNS, the comparison of literals has what is compared of the texts of two
-# entities as a whole: the similarity of the two names, three columns for the words of all literals,
-# and the share of the right and of the left name that the other one explains.
+# entities as a whole: the similarity of the two names, three columns for the words of all
+# literals, and the share of the right and of the left name that the other one explains.
 TEXT_COLUMNS = (
     "name_similarity",
     "word_cosine",
@@ -298,7 +298,8 @@ FEATURES: tuple[Feature, ...] = (
         "share of the words with digits in them, such as model numbers, that both have, of those "
         "of the one that has less of them",
         lambda n: n.values[:, CODE_OVERLAP]),
-    Feature("rarest_word", LITERALS, "inverse document frequency of the rarest word that both have",
+    Feature("rarest_word", LITERALS,
+        "inverse document frequency of the rarest word that both have",
         lambda n: n.values[:, RAREST_WORD]),
     Feature("right_name_explained", LITERALS,
         "share of the parts of the right name that the translation model expects from the left "
