@@ -62,6 +62,20 @@ def renumber_names(statements: list[Triple], rng: random.Random) -> dict[str, st
     }
 
 
+def misname(statements: list[Triple], rng: random.Random) -> dict[str, str]:
+    """Name every instance by the first text of another one, which misleads more."""
+    texts: dict[str, str] = {}
+    for head, _, tail in sorted(statements):
+        if tail.startswith('"') and len(tail) < 60:
+            texts.setdefault(head, "".join(c if c.isalnum() else "_" for c in tail[1:-1]))
+    names = _list_instances(statements)
+    others = list(texts.values())
+    return {
+        name: f"http://example.org/{number}/{rng.choice(others)}"
+        for number, name in enumerate(names)
+    }
+
+
 def _list_instances(statements: list[Triple]) -> list[str]:
     return sorted({head for head, relation, _ in statements if relation == TYPE})
 
@@ -90,7 +104,11 @@ PAIRS = {
             "restaurants/restaurant1_restaurant2_goldstandard.rdf",
             rename,
         )
-        for name, rename in (("hashed", hash_names), ("renumbered", renumber_names))
+        for name, rename in (
+            ("hashed", hash_names),
+            ("renumbered", renumber_names),
+            ("misnamed", misname),
+        )
     },
     "doremus-4": RealPair("doremus-4/PP-2.owl", "doremus-4/BnF-2.owl", "doremus-4/refalign.rdf"),
 }
