@@ -152,6 +152,13 @@ class StateBefore:
         )
 
 
+# What the columns of the rows of each kind of facts are.
+FACT_COLUMNS: Mapping[str, tuple[NameKind, NameKind, NameKind]] = {
+    "triples": ("entity", "relation", "entity"),
+    "literals": ("entity", "attribute", "literal"),
+}
+
+
 def encode_change_set(
     change: ChangeSet,
     vocabularies: Vocabularies,
@@ -189,6 +196,7 @@ def encode_change_set(
     given, unknown_count, prefixes = _encode_facts(
         change, vocabularies, before.facts, entity_counts, progress
     )
+    given = _sort_new_names(given, vocabularies, known)
     given |= _encode_decisions(change, vocabularies, before)
     iri_names = _encode_iri_names(vocabularies, known) if names_from_iris else {}
     return Delta(
@@ -289,6 +297,31 @@ def _encode_facts(
     given = tuple(a if c is None else c for a, c in zip(sources, complete_sources, strict=True))
     check_sides((given[0], given[1]), (arrays[left], arrays[right]), vocabularies, entity_counts)
     return _drop_empty(arrays), unknown_count, prefixes
+
+
+def _sort_new_names(
+    facts: Arrays, vocabularies: Vocabularies, known: Sequence[NameCounts]
+) -> Arrays:
+    """Number what is new in sorted order, so that the order of a file does not change the links.
+
+    Ties are broken by ids, and sums are rounded in the order of ids.
+    """
+    renumbered = dict(facts)
+    for side, vocabulary, counts in zip(SIDES, vocabularies, known, strict=True):
+        new_ids = {
+            kind: names.sort_names_after(counts[kind])
+            for kind, names in list_name_indexes(vocabulary)
+        }
+        for kind, columns in FACT_COLUMNS.items():
+            for array in (get_added_array_name(side, kind), get_removed_array_name(side, kind)):
+                if array in facts:
+                    rows = facts[array].copy()
+                    for column, name_kind in enumerate(columns):
+                        is_new = rows[:, column] >= counts[name_kind]
+                        position = rows[is_new, column] - counts[name_kind]
+                        rows[is_new, column] = new_ids[name_kind][position]
+                    renumbered[array] = rows
+    return renumbered
 
 
 def _encode_iri_names(vocabularies: Vocabularies, known: Sequence[NameCounts]) -> Arrays:

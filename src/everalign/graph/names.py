@@ -56,10 +56,10 @@ class NameSource(Protocol):
 
 
 class NameIndex(Sequence[str]):
-    """Names in the order in which they first appeared; the position of a name is its id.
+    """Names in the order in which they were added; the position of a name is its id.
 
-    Names are only ever appended, so an id stays the same for the life of an alignment. Names that
-    are stored elsewhere come first. They are looked up as they are needed and not loaded.
+    Names are only ever appended, so a stored id stays the same for the life of an alignment. Names
+    that are stored elsewhere come first. They are looked up as they are needed and not loaded.
 
     >>> names = NameIndex(["Rome"])
     >>> names.get_or_add_id("Oslo"), names.get_or_add_id("Rome"), names[1], len(names)
@@ -178,6 +178,33 @@ class NameIndex(Sequence[str]):
         if count >= self._stored_count:
             return self._new_names[count - self._stored_count :]
         return self._load_names()[count:] + self._new_names
+
+    def sort_names_after(self, count: int) -> IntArray:
+        """Number the names that were appended after the first `count` anew, in sorted order.
+
+        What is computed from ids then does not depend on the order in which names came.
+
+        Args:
+            count: The number of names that keep their ids, all stored ones among them.
+
+        Returns:
+            The new id of each of these names, in the order of their old ids.
+
+        Example:
+            >>> names = NameIndex(["Rome", "Oslo", "Bern"])
+            >>> names.sort_names_after(1).tolist(), list(names)
+            ([2, 1], ['Rome', 'Bern', 'Oslo'])
+        """
+        first = count - self._stored_count
+        assert first >= 0, "stored names keep their ids"
+        appended = self._new_names[first:]
+        order = sorted(range(len(appended)), key=appended.__getitem__)
+        new_ids = np.empty(len(appended), dtype=np.int32)
+        new_ids[np.array(order, dtype=np.int64)] = np.arange(count, len(self))
+        self._new_names[first:] = [appended[position] for position in order]
+        self._ids.update(zip(self._new_names[first:], range(count, len(self)), strict=True))
+        self._loaded = {}
+        return new_ids
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.find(name) is not None
