@@ -23,7 +23,7 @@ from everalign.methods.evidence.features import (
     ComparedCandidates,
 )
 from everalign.methods.evidence.propagation import NO_MATCH
-from everalign.methods.evidence.trees import TreeModel, parse_trees
+from everalign.methods.evidence.trees import TreeModel, average_models, parse_trees
 
 CHUNK_SIZE = 20_000  # rows of one parallel prediction
 NO_FOLD = -1
@@ -512,5 +512,12 @@ def _train_model(
         "min_child_samples": max(1, min(config.max_leaf_rows, max_rows)),
         "seed": seed,
     }
-    model = lightgbm.train(parameters, data, num_boost_round=size.tree_count)
-    return parse_trees(model.model_to_string())
+    model_count = min(config.averaged_rows // max(len(rows.label), 1), config.max_averaged_models)
+    if model_count > 1:
+        share = config.bagging_share
+        parameters |= {"bagging_freq": 1, "bagging_fraction": share, "feature_fraction": share}
+    models = [
+        lightgbm.train(parameters | {"seed": seed + number}, data, num_boost_round=size.tree_count)
+        for number in range(max(model_count, 1))
+    ]
+    return average_models([parse_trees(model.model_to_string()) for model in models])

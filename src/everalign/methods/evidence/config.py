@@ -131,6 +131,14 @@ class EvidenceParameters(EvidenceSettings):
     max_leaf_rows: int = 20
     # … but not more than the number of correct pairs divided by this.
     positives_per_leaf_row: int = 5
+    # With few training rows a single model depends on chance. Several are then trained on random
+    # parts of rows and features and averaged (bagging): so many that they have this many rows
+    # together, which bounds what it costs …
+    averaged_rows: int = 16_000
+    # … but no more than these. More gained little.
+    max_averaged_models: int = 4
+    # Share of rows and of features that each of them sees.
+    bagging_share: float = 0.8
     # Correct, and as many wrong, pairs outside each fold to train on literals.
     min_literal_training_pairs: int = 10
     # Correct, and as many wrong, pairs without literals to train on these alone.

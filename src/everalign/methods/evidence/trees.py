@@ -11,7 +11,7 @@ sum over trees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +112,34 @@ class TreeModel(NamedTuple):
         first_nodes = self.tree_start[:-1][sizes > 0]
         left_over = np.bitwise_and.reduceat(self.kept, first_nodes) if len(first_nodes) else 1
         return bool(np.all(left_over & np.uint32(_ALL_BITS >> 1)))
+
+
+def average_models(models: Sequence[TreeModel]) -> TreeModel:
+    """Average the log-odds of several models.
+
+    Args:
+        models: Models of the same features.
+
+    Returns:
+        One model with the trees of all of them, whose leaves count less accordingly.
+    """
+    if len(models) == 1:
+        return models[0]
+    offsets = np.cumsum([0, *(model.tree_start[-1] for model in models)])
+    starts = [
+        model.tree_start[:-1] + offset for model, offset in zip(models, offsets[:-1], strict=True)
+    ]
+    columns = zip(*(model[2:] for model in models), strict=True)
+    feature, threshold, nan_fails, kept, leaf_value = map(np.concatenate, columns)
+    return TreeModel(
+        models[0].feature_names,
+        np.append(np.concatenate(starts), offsets[-1]),
+        feature,
+        threshold,
+        nan_fails,
+        kept,
+        leaf_value / len(models),
+    )
 
 
 class _Node(NamedTuple):
