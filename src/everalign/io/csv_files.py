@@ -254,6 +254,7 @@ def read_rows(
         InputError: A row has another number of cells or wrong quotation, and errors are not
             skipped.
     """
+    header = text.peek_header()
     width = 0
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -263,6 +264,10 @@ def read_rows(
             lines.append(line)
         elif not width:
             width = len(row)
+            if strip_cells(row) != header:
+                # Errors that are skipped may not change what the columns are.
+                problem = "the header cannot be read; is it in another encoding?"
+                raise InputError(problem, path=context.path)
         else:
             problem = f"expected {width} cells as in the header, found {len(row)}"
             problem += f": {shorten_text(text.dialect.delimiter.join(row))}"
