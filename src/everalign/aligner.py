@@ -707,7 +707,7 @@ class Aligner:
 
     def write_relations(
         self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
-    ) -> int:
+    ) -> ExportResult:
         """Write statements about relations as N-Triples.
 
         These are `rdfs:subPropertyOf`, `owl:equivalentProperty` and `owl:inverseOf`.
@@ -718,11 +718,10 @@ class Aligner:
             accept: The inclusion from which a relation counts as contained in the other.
 
         Returns:
-            The number of relation pairs considered.
+            The number of statements written, and of those left out by reason.
 
         Raises:
             ConfigError: The method cannot explain its links, or a value is out of range.
-            InputError: A relation has no absolute IRI. Nothing is written then.
         """
         relations = self.relations(min_inclusion=min_inclusion)
         return write_relation_statements(relations, stream, accept)
@@ -745,7 +744,7 @@ class Aligner:
 
     def write_classes(
         self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
-    ) -> int:
+    ) -> ExportResult:
         """Write statements about classes as N-Triples.
 
         These are `rdfs:subClassOf` and `owl:equivalentClass`.
@@ -756,17 +755,15 @@ class Aligner:
             accept: The inclusion from which a class counts as contained in the other.
 
         Returns:
-            The number of class pairs considered.
+            The number of statements written, and of those left out by reason.
 
         Raises:
             ConfigError: A value is out of range.
-            InputError: A class has no absolute IRI. Nothing is written then.
         """
         check_fraction("accept", accept)
         found = self.classes(min_inclusion=min_inclusion)
         rows = ((pair.left, pair.right, pair.left_in_right, pair.right_in_left) for pair in found)
-        write_classes(rows, stream, accept)
-        return len(found)
+        return ExportResult(*write_classes(rows, stream, accept))
 
     def status(self) -> AlignmentStatus:
         """Describe the alignment: settings, sizes, and a report of each version.
@@ -850,8 +847,8 @@ class Aligner:
         since: int | None = None,
         until: int | None = None,
         removals: IO[bytes] | None = None,
-    ) -> int:
-        """Write the changes that `changes` lists.
+    ) -> ExportResult:
+        """Write the changes that `changes` lists; those that a format cannot hold are left out.
 
         Args:
             stream: Where to write.
@@ -861,7 +858,7 @@ class Aligner:
             removals: Where to write removed links as N-Triples.
 
         Returns:
-            The number of changes.
+            The number of changes written, and of those left out by reason.
 
         Raises:
             ConfigError: The format is unknown, or cannot hold removals.
@@ -873,8 +870,8 @@ class Aligner:
             # also while another process writes.
             changes = list_link_changes(session, since, until)
             versions = name_version_range(session, since, until)
-            write_change_feed(changes, stream, format, versions, removals)
-            return len(changes)
+            skipped = write_change_feed(changes, stream, format, versions, removals)
+            return ExportResult(len(changes) - sum(skipped.values()), skipped)
 
     def evaluate(
         self,

@@ -169,9 +169,7 @@ def _freeze_lists(values: Mapping[str, Any]) -> dict[str, Any]:
 def _check_value(name: str, value: Any, default: Any, origin: str) -> None:
     if isinstance(default, tuple):
         if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-            raise ConfigError(
-                f"{origin}: {name!r} must be a list of strings, not {_quote(value)}"
-            )
+            raise ConfigError(f"{origin}: {name!r} must be a list of strings, not {_quote(value)}")
         return
     wanted = Mapping if isinstance(default, Mapping) else type(default)
     # For Python a truth value is an integer; for a setting it is not.

@@ -133,14 +133,14 @@ class AlignmentSummary:
 
 @dataclass(frozen=True)
 class ExportResult:
-    """What became of the links that were to be written.
+    """What became of the links, changes or statements that were to be written.
 
     Args:
-        links: How many were written.
+        written: How many were written.
         skipped: How many were left out, by the reason why the format cannot hold them.
     """
 
-    links: int
+    written: int
     skipped: Mapping[str, int]
 
 

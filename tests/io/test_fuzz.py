@@ -53,7 +53,7 @@ def test_metadata_of_sssom_that_yaml_stumbles_over(
 # Inputs that 100,000 mutations have found, without what does not matter.
 FINDINGS = {
     "c.toml": b"settings" + b"gs" * 2000 + b" = 1\n",
-    "a.csv": b"id,nam\xe5n\n1,Ada,1815\n\x13,\"Charles, B.\",16AA91*a",
+    "a.csv": b'id,nam\xe5n\n1,Ada,1815\n\x13,"Charles, B.",16AA91*a',
     "a.rdfp": b"TX .\nA " + b"&#0;" * 2000 + b":a <urn:b> <urn:c> .\nTC .\n",
     "a.zip": b"",
 }
@@ -75,7 +75,19 @@ def test_what_was_found_is_refused_in_a_short_line(
     content = pack_member_without_name() if name == "a.zip" else FINDINGS[name]
     path = tmp_path / name
     path.write_bytes(content)
+    problem = ""
     try:
         fuzz_readers.read_file(path, skip_errors=skip_errors)
     except EverAlignError as error:
-        assert len(str(error).removeprefix(str(path))) < 300
+        problem = str(error).removeprefix(str(path))
+    assert len(problem) < 300
+
+
+def test_a_dictionary_that_is_too_short_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "l.parquet"
+    content = bytearray(fuzz_readers.LINKS["l.parquet"])
+    # The number of values in the first dictionary: rows then point behind its end.
+    content[12] ^= 4
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        read_links(path)

@@ -21,6 +21,7 @@ from everalign.cli.output import (
     clean_text,
     format_count,
     print_json,
+    print_skipped,
     print_table,
 )
 
@@ -141,7 +142,9 @@ def relations(
     if as_json:
         print_json(aligner.relations(min_inclusion=min_inclusion))
     elif format_name == "nt":
-        aligner.write_relations(sys.stdout.buffer, min_inclusion=min_inclusion, accept=accept)
+        stream = sys.stdout.buffer
+        result = aligner.write_relations(stream, min_inclusion=min_inclusion, accept=accept)
+        print_skipped(result, "statement")
     else:
         _print_relations(aligner.relations(min_inclusion=min_inclusion))
 
@@ -190,7 +193,9 @@ def classes(
     if as_json:
         print_json(aligner.classes(min_inclusion=min_inclusion))
     elif format_name == "nt":
-        aligner.write_classes(sys.stdout.buffer, min_inclusion=min_inclusion, accept=accept)
+        stream = sys.stdout.buffer
+        result = aligner.write_classes(stream, min_inclusion=min_inclusion, accept=accept)
+        print_skipped(result, "statement")
     else:
         print_table(
             ["left in right", "right in left", "support", "left", "right"],

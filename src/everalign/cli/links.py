@@ -356,7 +356,8 @@ def changes(
     """Write the changes of links between two versions.
 
     They are meant for another system: if it has the links of version --since and applies the
-    changes in order, it has the links of version --until.
+    changes in order, it has the links of version --until. Changes that a format cannot hold are
+    left out, and counted on standard error.
     """
     if removals is not None and removals == output:
         raise click.UsageError("--removals and --output must be different files")
@@ -364,9 +365,10 @@ def changes(
     with ExitStack() as files:
         removal_stream = files.enter_context(open_output(removals)) if removals else None
         stream = files.enter_context(open_output(output))
-        aligner.write_changes(
+        result = aligner.write_changes(
             stream, format_name, since=since, until=until, removals=removal_stream
         )
+    print_skipped(result, "change")
 
 
 def _explain(event: LinkEvent) -> str:

@@ -292,14 +292,15 @@ def _format_entity(name: str, known: EntityName | None) -> str:
     return f"{known.label} ({known.curie or name})"
 
 
-def print_skipped(result: ExportResult) -> None:
-    """Say on standard error which links were left out, and why.
+def print_skipped(result: ExportResult, noun: str = "link") -> None:
+    """Say on standard error what was left out, and why.
 
     Args:
         result: What was written.
+        noun: What it is, in the singular.
     """
     for reason, count in result.skipped.items():
-        click.echo(f"{format_count(count, 'link')} left out: {reason}", err=True)
+        click.echo(f"{format_count(count, noun)} left out: {reason}", err=True)
 
 
 def format_count(count: int, noun: str) -> str:
