@@ -41,6 +41,21 @@ SCHEMA_TYPES = (
     f"{OWL}Ontology",
 )
 
+# Both ends of these are classes or properties.
+SCHEMA_RELATIONS = (
+    SUBCLASS,
+    f"{RDFS}subPropertyOf",
+    f"{RDFS}domain",
+    f"{RDFS}range",
+    f"{OWL}equivalentClass",
+    f"{OWL}disjointWith",
+    f"{OWL}equivalentProperty",
+    f"{OWL}inverseOf",
+    f"{OWL}onProperty",
+    f"{OWL}someValuesFrom",
+    f"{OWL}allValuesFrom",
+)
+
 NO_IDS = np.empty(0, dtype=np.int32)
 
 ListFacts = Callable[[Sequence[int]], IntArray]
@@ -54,6 +69,7 @@ class GraphScope:
         type_relation: The relation from an instance to its class; -1 if there is none.
         subclass_relation: The relation from a class to a more general one; -1 if there is none.
         schema_types: The classes of classes and of properties.
+        schema_relations: The relations between classes and properties.
         classes: The classes whose instances are to be linked; empty for all.
         other_classes: The classes whose instances are not to be linked.
     """
@@ -61,6 +77,7 @@ class GraphScope:
     type_relation: int
     subclass_relation: int
     schema_types: IntArray
+    schema_relations: IntArray
     classes: IntArray
     other_classes: IntArray
 
@@ -81,7 +98,15 @@ class GraphScope:
             _drop_unknown(entities.find_ids(list(names)))
             for names in (SCHEMA_TYPES, config.classes, config.other_classes)
         )
-        return GraphScope(type_relation, subclass_relation, schema_types, classes, other_classes)
+        schema_relations = _drop_unknown(relations.find_ids(list(SCHEMA_RELATIONS)))
+        return GraphScope(
+            type_relation,
+            subclass_relation,
+            schema_types,
+            schema_relations,
+            classes,
+            other_classes,
+        )
 
     def find_outside(self, triples: IntArray, entity_count: int) -> IntArray:
         """Find the entities of a whole graph that are not in scope.
@@ -106,18 +131,19 @@ class GraphScope:
     ) -> tuple[IntArray, IntArray]:
         """Find out again for the entities of a change whether they are in scope.
 
-        What has been a class or a property stays one until everything is looked at again.
-
         Args:
             added: Triples that the graph gains.
             removed: Triples that it loses.
-            new: Entities that had no facts, or have to be looked at for another reason.
+            new: Entities that had no facts, may no longer be schema, or have to be looked at for
+                another reason.
             list_facts: Lists the triples before the change that have one of some entities.
 
         Returns:
             Those that are not in scope, and those that are and may not have been; ascending.
         """
-        schema = self.find_schema(np.concatenate([added, list_facts(new.tolist())]))
+        known = list_facts(new.tolist())
+        known = known[~mark_known_rows(known, removed)]
+        schema = self.find_schema(np.concatenate([added, known]))
         if not len(self.classes) and not len(self.other_classes):
             return schema, subtract_ids(new, schema)
         changed = np.concatenate([self._select_types(added), self._select_types(removed)])[:, 0]
@@ -144,12 +170,13 @@ class GraphScope:
             triples: Some triples.
 
         Returns:
-            What is a type, is typed as class or property, or is or has a subclass; ascending.
+            What is a type, is typed as class or property, or has to do with other classes and
+            properties as only these have; ascending.
         """
         types = self._select_types(triples)
         is_schema = mark_members(self.schema_types, types[:, 2])
-        in_hierarchy = self._select_subclasses(triples)[:, [0, 2]].ravel()
-        return unique_ids(np.concatenate([types[:, 2], types[is_schema, 0], in_hierarchy]))
+        related = triples[mark_members(self.schema_relations, triples[:, 1])][:, [0, 2]].ravel()
+        return unique_ids(np.concatenate([types[:, 2], types[is_schema, 0], related]))
 
     def _select_types(self, triples: IntArray) -> IntArray:
         selected: IntArray = triples[triples[:, 1] == self.type_relation]
