@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from everalign import Aligner, ChangeSet, Config
 from everalign.errors import ConfigError
 from everalign.graph import IntArray
 from everalign.scope import OWL, RDFS, SUBCLASS, TYPE, GraphScope
+from everalign.state import StateStore
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 CLASS = f"{OWL}Class"
@@ -81,6 +83,27 @@ def test_only_instances_of_given_classes_are_linked(tmp_path: Path) -> None:
     assert list_kinds(create(tmp_path / "agents", config)) == {"p"}
     config = Config(other_classes=("urn:l:Agent", "urn:r:Agent"))
     assert list_kinds(create(tmp_path / "others", config)) == {"t"}
+
+
+def test_a_class_can_be_given_by_the_end_of_its_iri(tmp_path: Path) -> None:
+    assert list_kinds(create(tmp_path / "agents", Config(classes=("Agent",)))) == {"p"}
+    settings = StateStore.open(tmp_path / "agents", write=False).read_settings()
+    assert Config.parse(settings["config"]).classes == ("urn:l:Agent", "urn:r:Agent")
+
+
+def test_a_class_can_be_given_as_a_curie(tmp_path: Path) -> None:
+    prefixes = "@prefix l: <urn:l:> . @prefix foaf: <http://xmlns.com/foaf/0.1/> ."
+    for side in "lr":
+        (tmp_path / f"{side}.ttl").write_text(f"{prefixes} l:a a foaf:Person . l:b a l:Person .")
+    files = tmp_path / "l.ttl", tmp_path / "r.ttl"
+    create_state = partial(Aligner.create, tmp_path / "state", *files)
+    with pytest.raises(ConfigError, match=r"Person is ambiguous: it can be http://xmlns.com/foaf"):
+        create_state(config=Config(classes=("Person",)))
+    with pytest.raises(ConfigError, match=r"no graph has the class Town; classes are http"):
+        create_state(config=Config(classes=("Town",)))
+    create_state(config=Config(classes=("foaf:Person",)))
+    settings = StateStore.open(tmp_path / "state", write=False).read_settings()
+    assert Config.parse(settings["config"]).classes == ("http://xmlns.com/foaf/0.1/Person",)
 
 
 def test_a_class_that_no_graph_has_is_refused(tmp_path: Path) -> None:

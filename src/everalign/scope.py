@@ -7,8 +7,8 @@ With classes given, those of their instances; a class has the instances of its s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from everalign.config import Config
 from everalign.errors import ConfigError
 from everalign.graph import IntArray, Vocabulary
 from everalign.graph.id_sets import mark_members, subtract_ids, unique_ids
+from everalign.graph.iri_names import list_endings
 from everalign.graph.triples import mark_known_rows
 
 RDF, RDFS, OWL = (
@@ -55,6 +56,9 @@ SCHEMA_RELATIONS = (
     f"{OWL}someValuesFrom",
     f"{OWL}allValuesFrom",
 )
+
+# Classes that an error names.
+MAX_LISTED = 5
 
 NO_IDS = np.empty(0, dtype=np.int32)
 
@@ -208,23 +212,66 @@ class GraphScope:
         return instances
 
 
-def check_classes(config: Config, vocabularies: Sequence[Vocabulary]) -> None:
-    """Check that the classes of a configuration are there.
+def resolve_classes(
+    config: Config,
+    vocabularies: Sequence[Vocabulary],
+    graphs: Sequence[IntArray],
+    expand_curie: Callable[[str], str | None],
+) -> Config:
+    """Replace the classes of a configuration by their full names.
 
     Args:
-        config: The configuration of the alignment.
+        config: The configuration of the alignment, with classes as people write them: by IRI,
+            CURIE, or the last part of an IRI.
         vocabularies: The names of the left and the right graph.
+        graphs: The triples of both.
+        expand_curie: Gives the IRI of a CURIE whose prefix is known.
+
+    Returns:
+        The configuration with names that the graphs have.
 
     Raises:
-        ConfigError: No graph has one of them.
+        ConfigError: No graph has one of the classes, or a graph has several.
     """
-    unknown = [
-        name
-        for name in (*config.classes, *config.other_classes)
-        if all(vocabulary.entities.find(name) is None for vocabulary in vocabularies)
+    if not config.classes and not config.other_classes:
+        return config
+    known = [
+        vocabulary.entities.map_names(
+            GraphScope.from_config(config, vocabulary).find_schema(triples).tolist()
+        ).values()
+        for vocabulary, triples in zip(vocabularies, graphs, strict=True)
     ]
-    if unknown:
-        raise ConfigError(f"no graph has the class {', '.join(unknown)}")
+
+    def resolve(texts: Sequence[str]) -> tuple[str, ...]:
+        found = (_find_class(text, vocabularies, known, expand_curie) for text in texts)
+        return tuple(dict.fromkeys(name for names in found for name in names))
+
+    return replace(
+        config, classes=resolve(config.classes), other_classes=resolve(config.other_classes)
+    )
+
+
+def _find_class(
+    text: str,
+    vocabularies: Sequence[Vocabulary],
+    known: Sequence[Collection[str]],
+    expand_curie: Callable[[str], str | None],
+) -> list[str]:
+    """The class that is meant, or that of each graph if only the last part is given."""
+    for name in (text, expand_curie(text), text.strip("<>")):
+        if name and any(names.entities.find(name) is not None for names in vocabularies):
+            return [name]
+    found = [[name for name in names if name.endswith(list_endings(text))] for names in known]
+    if not any(found):
+        named = {name for names in known for name in names if not name.startswith("_:")}
+        classes = sorted(named)[:MAX_LISTED]
+        some = f"; classes are {', '.join(classes)}" if classes else ""
+        raise ConfigError(f"no graph has the class {text}{some}")
+    for names in found:
+        if len(names) > 1:
+            shown = ", ".join(sorted(names)[:MAX_LISTED])
+            raise ConfigError(f"the class {text} is ambiguous: it can be {shown}")
+    return [name for names in found for name in names]
 
 
 def _drop_unknown(ids: IntArray) -> IntArray:

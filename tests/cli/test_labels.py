@@ -87,6 +87,15 @@ def test_an_ambiguous_entity_lists_the_candidates(towns: Aligner) -> None:
         towns.find_entity("Oslo", "right")
 
 
+def test_an_unknown_entity_lists_similar_labels(towns: Aligner) -> None:
+    with pytest.raises(
+        InputError, match=r"nor as a label; similar: Norway \(http://left.org/9\)$"
+    ):
+        towns.find_entity("Norw")
+    with pytest.raises(InputError, match=r"nor as a label$"):
+        towns.find_entity("Denmark")
+
+
 def test_commands_take_labels_and_curies(everalign_toy: Run, towns: Aligner) -> None:
     assert everalign_toy("explain", "state", "Oslo").stdout.startswith("http://left.org/1 (left)")
     assert "http://left.org/1" in everalign_toy("history", "state", "l:1").stdout
