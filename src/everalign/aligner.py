@@ -26,7 +26,7 @@ from everalign.history import (
     list_link_changes,
     name_version_range,
 )
-from everalign.io import ExportStyle, LinkChange, write_classes
+from everalign.io import ExportStyle, LinkChange, Prefixes, write_classes
 from everalign.io.links import write_change_feed
 from everalign.pipeline import (
     apply_waiting_decisions,
@@ -660,6 +660,15 @@ class Aligner:
         """
         with self._read() as session:
             return name_entities(session, side, names, languages)
+
+    def prefixes(self) -> Prefixes:
+        """Return the prefixes of CURIEs.
+
+        Returns:
+            Those that the files of both graphs declare, and well-known ones.
+        """
+        with self._read() as session:
+            return session.prefixes
 
     def summary(self) -> AlignmentSummary:
         """Summarise how much is linked, how surely, and of which classes.

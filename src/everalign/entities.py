@@ -44,7 +44,7 @@ def find_entity_name(session: AlignmentSession, text: str, side: Side | None = N
         return names[0]
     if names:
         rest = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-        shown = ", ".join(names[:MAX_LISTED])
+        shown = ", ".join(_add_sides(session, names[:MAX_LISTED], indexes))
         raise InputError(f"{text!r} is ambiguous: it can be {shown}{rest}")
     where = "in neither of the two graphs" if side is None else f"not in the {side} graph"
     problem = f"{text!r} is {where}: neither as an IRI or CURIE nor as a label"
@@ -82,6 +82,19 @@ def _find_labelled(session: AlignmentSession, text: str, indexes: Sequence[int])
     with closing(LabelIndex.open(session)) as labels:
         keys = {key for key in labels.find_equal(text) if key.side in indexes}
     return _read_names(session, keys)
+
+
+def _add_sides(
+    session: AlignmentSession, names: Sequence[str], indexes: Sequence[int]
+) -> list[str]:
+    """Names with their graphs, where it matters."""
+    sides = [
+        [SIDES[index] for index in indexes if session.entity_names()[index].find(name) is not None]
+        for name in names
+    ]
+    if len({tuple(found) for found in sides}) == 1:
+        return list(names)
+    return [f"{name} ({' and '.join(found)})" for name, found in zip(names, sides, strict=True)]
 
 
 def _list_similar(session: AlignmentSession, text: str, indexes: Sequence[int]) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from everalign.config import Config
 from everalign.errors import ConfigError
 from everalign.graph import IntArray, Vocabulary
-from everalign.graph.id_sets import mark_members, subtract_ids, unique_ids
+from everalign.graph.id_sets import mark_members, subtract_ids, union_ids, unique_ids
 from everalign.graph.iri_names import list_endings
 from everalign.graph.triples import mark_known_rows
 
@@ -210,6 +210,23 @@ class GraphScope:
             known = unique_ids(np.concatenate([known, found]))
         instances: IntArray = types[mark_members(known, types[:, 2]), 0]
         return instances
+
+
+def find_out_of_scope(config: Config, vocabulary: Vocabulary, triples: IntArray) -> IntArray:
+    """Find the entities of a graph that are not to be linked.
+
+    Args:
+        config: The configuration of the alignment.
+        vocabulary: The names of the graph.
+        triples: All triples.
+
+    Returns:
+        Their ids, ascending: those that are not in scope, and all predicates.
+    """
+    scope = GraphScope.from_config(config, vocabulary)
+    outside = scope.find_outside(triples, len(vocabulary.entities))
+    named = vocabulary.entities.find_ids([*vocabulary.relations, *vocabulary.attributes])
+    return union_ids(outside, named[named >= 0])
 
 
 def resolve_classes(

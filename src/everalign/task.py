@@ -18,7 +18,7 @@ from everalign.graph import NO_TRIPLES, AttributeTriples, IntArray, LazyGraph
 from everalign.graph.id_sets import subtract_ids, union_ids
 from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, DecisionChange, GraphChange, get_method_entry
-from everalign.scope import GraphScope
+from everalign.scope import GraphScope, find_out_of_scope
 from everalign.session import AlignmentSession
 from everalign.state import Delta, Side
 from everalign.state.decisions import NO_ENTITY, TRUSTED_KINDS, DecisionKind, fold_decisions
@@ -237,12 +237,8 @@ class UpdateContext:
 
     def _find_out_of_scope(self, index: int) -> IntArray:
         vocabulary = self.session.vocabulary(SIDES[index])
-        outside = self._get_scope(index).find_outside(
-            self.snapshot.triples[index], self._entity_counts[index]
-        )
-        predicates = [*vocabulary.relations, *vocabulary.attributes]
-        named = vocabulary.entities.find_ids(predicates)
-        return union_ids(outside, named[named >= 0])
+        triples = self.snapshot.triples[index]
+        return find_out_of_scope(self.session.config, vocabulary, triples)
 
     def _get_scope(self, index: int) -> GraphScope:
         return GraphScope.from_config(self.session.config, self.session.vocabulary(SIDES[index]))

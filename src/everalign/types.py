@@ -96,7 +96,7 @@ class SideSummary:
     """How much of a graph is linked.
 
     Args:
-        entities: The number of its entities.
+        entities: The number of its entities that are in scope.
         linked: How many of them have a link.
         classes: The classes with the most entities.
     """
@@ -115,6 +115,7 @@ class AlignmentSummary:
         right: The right graph.
         given_links: Links in force that people have given.
         found_links: Links in force that the method has found.
+        blank_links: Links in force with a blank node.
         proposals: Pairs below the threshold whose entities have no link.
         confidence: The number of found links in each tenth of the confidence, from 0 to 1; empty
             if scores are not probabilities.
@@ -126,6 +127,7 @@ class AlignmentSummary:
     right: SideSummary
     given_links: int
     found_links: int
+    blank_links: int
     proposals: int
     confidence: tuple[int, ...]
     doubtful: float | None
