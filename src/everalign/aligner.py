@@ -117,11 +117,13 @@ class Aligner:
             The new alignment.
 
         Raises:
-            ConfigError: A setting does not exist, or the method needs seeds.
+            ConfigError: A setting does not exist, a graph is missing, or the method needs seeds.
             InputError: A file, or a line in it, is not as expected.
             SeedError: Trusted links contradict the graphs or each other.
             StateError: The directory holds an alignment or other files.
         """
+        if left is None or right is None:
+            raise ConfigError("an alignment needs a left and a right graph")
         # Settings are checked before anything is read or written: reading may take minutes.
         config = resolve_config(config or Config())
         check_seeds_given(config, seeds)
