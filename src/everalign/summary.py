@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from everalign.decide import WaitingView
-from everalign.io.links import BLANK_NODE_PREFIX
+from everalign.io.links import BLANK_NODE_PROBLEM, find_name_problem
 from everalign.scope import find_out_of_scope
 from everalign.select import Selection, is_calibrated, iterate_free_proposals, iterate_links
 from everalign.session import AlignmentSession
@@ -36,6 +36,8 @@ def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
     calibrated = is_calibrated(session)
     bins = Counter(min(int(score * BIN_COUNT), BIN_COUNT - 1) for score in scores)
     doubtful = sum(score < DOUBTFUL_CONFIDENCE for score in scores)
+    found_problems = (find_name_problem(link.left, link.right) for link in links)
+    problems = Counter(problem for problem in found_problems if problem)
     names = session.entity_names()
     linked = (
         set(names[0].find_ids([link.left for link in links]).tolist()),
@@ -46,10 +48,8 @@ def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
         _summarise_side(session, "right", linked[1]),
         given_links=len(links) - len(scores),
         found_links=len(scores),
-        blank_links=sum(
-            any(name.startswith(BLANK_NODE_PREFIX) for name in (link.left, link.right))
-            for link in links
-        ),
+        blank_links=problems[BLANK_NODE_PROBLEM],
+        plain_links=problems.total() - problems[BLANK_NODE_PROBLEM],
         proposals=sum(1 for _ in iterate_free_proposals(session, WaitingView())),
         confidence=tuple(bins[number] for number in range(BIN_COUNT)) if calibrated else (),
         doubtful=doubtful / len(scores) if calibrated and scores else None,

@@ -116,6 +116,7 @@ class AlignmentSummary:
         given_links: Links in force that people have given.
         found_links: Links in force that the method has found.
         blank_links: Links in force with a blank node.
+        plain_links: Links in force with a name that is neither a blank node nor an IRI.
         proposals: Pairs below the threshold whose entities have no link.
         confidence: The number of found links in each tenth of the confidence, from 0 to 1; empty
             if scores are not probabilities.
@@ -128,6 +129,7 @@ class AlignmentSummary:
     given_links: int
     found_links: int
     blank_links: int
+    plain_links: int
     proposals: int
     confidence: tuple[int, ...]
     doubtful: float | None

@@ -151,6 +151,17 @@ def test_init_ends_with_a_summary(everalign_toy: Run, towns: Aligner, tmp_path: 
     assert "Next: everalign links other" in printed
 
 
+def test_a_summary_tells_what_rdf_cannot_hold(everalign_toy: Run, tmp_path: Path) -> None:
+    for name, first, last in (("left", "a", "_:b"), ("right", "A", "urn:B")):
+        (tmp_path / f"{name}.tsv").write_text(f"{first}\tin\t{last}\n")
+    (tmp_path / "seeds.tsv").write_text("a\tA\n_:b\turn:B\n")
+    files = "--left", "left.tsv", "--right", "right.tsv", "--seeds", "seeds.tsv"
+    printed = everalign_toy("init", "state", *files, "--method", "toy").stdout
+    assert "1 link of blank nodes, written only on request" in printed
+    assert "1 link of names that are no IRIs" in printed
+    assert "export state --format nt" in printed
+
+
 def test_languages_of_init_are_remembered(everalign_toy: Run, tmp_path: Path) -> None:
     (tmp_path / "left.ttl").write_text(LEFT, encoding="utf-8")
     (tmp_path / "right.ttl").write_text(RIGHT, encoding="utf-8")

@@ -217,8 +217,14 @@ def print_summary(aligner: Aligner, state: Path) -> None:
         links = format_count(summary.blank_links, "link")
         click.echo(f"{links} of blank nodes, written only on request (--blank-nodes)")
     place = shlex.quote(str(state))
+    if summary.plain_links:
+        links = format_count(summary.plain_links, "link")
+        click.echo(f"{links} of names that are no IRIs, which RDF cannot hold (init --base IRI)")
+    # An alignment without links may still get some that RDF can hold.
+    is_plain = 0 < summary.plain_links == summary.given_links + summary.found_links
+    export = f"everalign export {place} --format {'jsonl' if is_plain else 'nt'}"
     click.echo(f"Next: everalign links {place}; everalign explain {place} ENTITY;")
-    click.echo(f"      everalign confirm {place} LEFT RIGHT; everalign export {place} --format nt")
+    click.echo(f"      everalign confirm {place} LEFT RIGHT; {export}")
 
 
 def print_notes(report: VersionReport) -> None:

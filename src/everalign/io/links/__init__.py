@@ -43,6 +43,7 @@ from everalign.io.links.records import (
     LinkLine,
     LinkRow,
     Prefixes,
+    find_name_problem,
     find_rdf_problem,
 )
 from everalign.io.links.same_as import (
@@ -82,6 +83,7 @@ __all__ = [
     "WrittenStatements",
     "check_sssom",
     "combine_prefixes",
+    "find_name_problem",
     "find_rdf_problem",
     "iterate_links",
     "read_links",
