@@ -209,7 +209,7 @@ def _try_reader(path: Path, *, skip_errors: bool) -> str:
         read_file(path, skip_errors=skip_errors)
     except EverAlignError as error:
         if "\n" in str(error) or len(str(error)) > 2000:
-            return f"a message of several lines: {str(error)[:300]!r}"
+            return f"a long message: {str(error)[:300]!r}"
     except Exception:
         return traceback.format_exc()
     seconds = time.process_time() - started

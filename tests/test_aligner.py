@@ -381,7 +381,7 @@ def test_relations_are_written_as_statements(tmp_path: Path, toy: Config) -> Non
     seeds = [("a", "A"), ("b", "B")]
     aligner = Aligner.create(tmp_path / "state", left, right, seeds, config=toy)
     stream = BytesIO()
-    assert aligner.write_relations(stream, accept=0.6) == 1
+    assert aligner.write_relations(stream, accept=0.6).written == 1
     sub_property = "http://www.w3.org/2000/01/rdf-schema#subPropertyOf"
     assert stream.getvalue().decode() == f"<urn:s> <{sub_property}> <urn:r> .\n"
     with pytest.raises(ConfigError, match="accept must lie between 0 and 1"):

@@ -179,7 +179,7 @@ def test_the_links_are_chosen_as_for_links(story: Aligner) -> None:
         for n in range(2)
     ]
     stream = BytesIO()
-    assert story.export(stream, found_only=True).links == 1
+    assert story.export(stream, found_only=True).written == 1
     assert stream.getvalue().decode() == f"{LEFT[2]}\t{RIGHT[2]}\t0.61234\n"
 
 

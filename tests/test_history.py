@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.ledgers import LEFT, RIGHT, Step, aligner_of
 
 from everalign import Aligner
-from everalign.errors import ConfigError, InputError, StateError
+from everalign.errors import ConfigError, StateError
 from everalign.state.ledger import EventKind
 from everalign.types import LinkDifference
 
@@ -126,7 +126,7 @@ def test_n_triples_cannot_say_what_goes(story: Aligner) -> None:
     with pytest.raises(ConfigError, match=r"\(1 links\): use --format patch, or --rem"):
         fed(story, "nt", 1)
     stream, gone = BytesIO(), BytesIO()
-    assert story.write_changes(stream, "nt", since=1, removals=gone) == 3
+    assert story.write_changes(stream, "nt", since=1, removals=gone).written == 3
     # That 1 is confirmed now is nothing new to RDF.
     assert [line.split()[0] for line in stream.getvalue().decode().splitlines()] == [
         f"<{LEFT[4]}>"
@@ -136,12 +136,18 @@ def test_n_triples_cannot_say_what_goes(story: Aligner) -> None:
 
 
 @pytest.mark.parametrize("format", ["nt", "patch"])
-def test_what_is_no_iri_cannot_be_fed_as_rdf(tmp_path: Path, format: str) -> None:
-    names = ["Oslo", "Bergen"], ["Q585", "Q26793"]
-    aligner = aligner_of(tmp_path / "state", [[(ADDED, 0, 0, 0.5)]], names=names)
-    with pytest.raises(InputError, match="'Oslo' is not an absolute IRI"):
-        fed(aligner, format, None)
-    assert json.loads(fed(aligner, "jsonl", None))["left"] == "Oslo"
+def test_what_is_no_iri_is_left_out_of_rdf_and_counted(tmp_path: Path, format: str) -> None:
+    names = ["Oslo", "_:b0", "urn:l"], ["Q585", "urn:s", "urn:r"]
+    events = [[(ADDED, number, number, 0.5) for number in range(3)]]
+    aligner = aligner_of(tmp_path / "state", events, names=names)
+    stream = BytesIO()
+    result = aligner.write_changes(stream, format)
+    assert result.written == 1
+    assert result.skipped == {
+        "a name is not a valid absolute IRI": 1, "an entity is a blank node": 1
+    }  # fmt: skip
+    assert "<urn:l> <http://www.w3.org/2002/07/owl#sameAs> <urn:r> ." in stream.getvalue().decode()
+    assert json.loads(fed(aligner, "jsonl", None).splitlines()[0])["left"] == "Oslo"
 
 
 def test_versions_that_are_not_there_are_refused(story: Aligner) -> None:

@@ -161,7 +161,7 @@ def test_what_a_format_cannot_hold_is_left_out_and_counted(towns: Aligner) -> No
     counts = {}
     for format in ("nt", "ttl", "alignment", "sssom", "jsonl"):
         result = towns.export(BytesIO(), format)
-        counts[format] = result.links, sum(result.skipped.values())
+        counts[format] = result.written, sum(result.skipped.values())
     # The blank node in each; the IRI with a percent sign where RDF is strict.
     assert counts == {
         **dict.fromkeys(("nt", "ttl", "alignment", "sssom"), (4, 2)),
@@ -173,7 +173,7 @@ def test_blank_nodes_get_iris_where_asked_for(towns: Aligner) -> None:
     stream = BytesIO()
     style = ExportStyle(blank_nodes=True, skolem_base="http://my.org/")
     result = towns.export(stream, "nt", style)
-    assert (result.links, list(result.skipped.values())) == (5, [1])
+    assert (result.written, list(result.skipped.values())) == (5, [1])
     assert b"<http://my.org/.well-known/genid/left/" in stream.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from tests.conftest import Run
 from everalign import Aligner, ChangeSet, Config
 from everalign.errors import ConfigError
 from everalign.graph import IntArray
-from everalign.scope import OWL, SUBCLASS, TYPE, GraphScope
+from everalign.scope import OWL, RDFS, SUBCLASS, TYPE, GraphScope
+from everalign.state import StateStore
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 CLASS = f"{OWL}Class"
@@ -83,6 +85,27 @@ def test_only_instances_of_given_classes_are_linked(tmp_path: Path) -> None:
     assert list_kinds(create(tmp_path / "others", config)) == {"t"}
 
 
+def test_a_class_can_be_given_by_the_end_of_its_iri(tmp_path: Path) -> None:
+    assert list_kinds(create(tmp_path / "agents", Config(classes=("Agent",)))) == {"p"}
+    settings = StateStore.open(tmp_path / "agents", write=False).read_settings()
+    assert Config.parse(settings["config"]).classes == ("urn:l:Agent", "urn:r:Agent")
+
+
+def test_a_class_can_be_given_as_a_curie(tmp_path: Path) -> None:
+    prefixes = "@prefix l: <urn:l:> . @prefix foaf: <http://xmlns.com/foaf/0.1/> ."
+    for side in "lr":
+        (tmp_path / f"{side}.ttl").write_text(f"{prefixes} l:a a foaf:Person . l:b a l:Person .")
+    files = tmp_path / "l.ttl", tmp_path / "r.ttl"
+    create_state = partial(Aligner.create, tmp_path / "state", *files)
+    with pytest.raises(ConfigError, match=r"Person is ambiguous: it can be http://xmlns.com/foaf"):
+        create_state(config=Config(classes=("Person",)))
+    with pytest.raises(ConfigError, match=r"no graph has the class Town; classes are http"):
+        create_state(config=Config(classes=("Town",)))
+    create_state(config=Config(classes=("foaf:Person",)))
+    settings = StateStore.open(tmp_path / "state", write=False).read_settings()
+    assert Config.parse(settings["config"]).classes == ("http://xmlns.com/foaf/0.1/Person",)
+
+
 def test_a_class_that_no_graph_has_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no graph has the class urn:Nobody"):
         create(tmp_path / "state", Config(classes=("urn:Nobody",)))
@@ -141,7 +164,8 @@ def test_a_change_is_judged_as_everything_is(
 ) -> None:
     added, removed = added - before, {row for row in before & removed if row[1] != SUBCLASS_ID}
     added = {row for row in added if row[1] != SUBCLASS_ID}
-    ids = (np.array(values, dtype=np.int32) for values in ((4,), classes, others))
+    values = (4,), (SUBCLASS_ID,), classes, others
+    ids = (np.array(numbers, dtype=np.int32) for numbers in values)
     scope = GraphScope(TYPE_ID, SUBCLASS_ID, *ids)
     new = np.arange(ENTITIES, dtype=np.int32)
     outside, inside = scope.find_outside_changed(
@@ -151,7 +175,45 @@ def test_a_change_is_judged_as_everything_is(
         lambda ids: encode({row for row in before if {row[0], row[2]} & set(ids)}),
     )
     expected = set(scope.find_outside(encode((before | added) - removed), ENTITIES).tolist())
-    # What a removed triple has told of the schema still counts.
-    kept = set(scope.find_schema(encode(before)).tolist())
-    assert set(outside.tolist()) | kept == expected | kept
-    assert set(inside.tolist()) - kept == set(range(ENTITIES)) - expected - kept
+    assert set(outside.tolist()) == expected
+    assert set(inside.tolist()) == set(range(ENTITIES)) - expected
+
+
+def list_events(aligner: Aligner, entity: str) -> list[str]:
+    return [event.kind for event in aligner.history(entity)]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("urn:l:p31", TYPE, "urn:l:p30"),
+        ("urn:l:p30", TYPE, CLASS),
+        ("urn:l:p30", f"{RDFS}domain", "urn:l:Person"),
+    ],
+)
+def test_what_becomes_schema_in_an_update_loses_its_link(
+    tmp_path: Path, row: tuple[str, str, str]
+) -> None:
+    aligner = create(tmp_path / "state")
+    (report,) = aligner.update(left=[row]).reports
+    assert not report.trained
+    assert list_events(aligner, "urn:l:p30") == ["added", "retracted"]
+    # And has one again when it is an instance like others.
+    (report,) = aligner.update(change=ChangeSet(removed_left=[row])).reports
+    assert not report.trained
+    assert list_events(aligner, "urn:l:p30") == ["added", "retracted", "added"]
+
+
+def test_what_becomes_a_predicate_in_an_update_loses_its_link(tmp_path: Path) -> None:
+    aligner = create(tmp_path / "state")
+    aligner.update(left=[("urn:l:p31", "urn:l:p30", "urn:l:t1")])
+    assert list_events(aligner, "urn:l:p30") == ["added", "retracted"]
+    aligner.update(left=[("urn:l:p31", "urn:l:p33", '"a text"')])
+    assert list_events(aligner, "urn:l:p33") == ["added", "retracted"]
+
+
+def test_a_class_that_loses_one_of_its_instances_stays_one(tmp_path: Path) -> None:
+    aligner = create(tmp_path / "state")
+    rows = [[(f"urn:{side}:t3", TYPE, f"urn:{side}:Town")] for side in "lr"]
+    aligner.update(change=ChangeSet(removed_left=rows[0], removed_right=rows[1]))
+    assert list_kinds(aligner) == {"p", "t"}

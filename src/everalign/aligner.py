@@ -26,7 +26,7 @@ from everalign.history import (
     list_link_changes,
     name_version_range,
 )
-from everalign.io import ExportStyle, LinkChange, write_classes
+from everalign.io import ExportStyle, LinkChange, Prefixes, write_classes
 from everalign.io.links import write_change_feed
 from everalign.pipeline import (
     apply_waiting_decisions,
@@ -117,11 +117,13 @@ class Aligner:
             The new alignment.
 
         Raises:
-            ConfigError: A setting does not exist, or the method needs seeds.
+            ConfigError: A setting does not exist, a graph is missing, or the method needs seeds.
             InputError: A file, or a line in it, is not as expected.
             SeedError: Trusted links contradict the graphs or each other.
             StateError: The directory holds an alignment or other files.
         """
+        if left is None or right is None:
+            raise ConfigError("an alignment needs a left and a right graph")
         # Settings are checked before anything is read or written: reading may take minutes.
         config = resolve_config(config or Config())
         check_seeds_given(config, seeds)
@@ -661,6 +663,15 @@ class Aligner:
         with self._read() as session:
             return name_entities(session, side, names, languages)
 
+    def prefixes(self) -> Prefixes:
+        """Return the prefixes of CURIEs.
+
+        Returns:
+            Those that the files of both graphs declare, and well-known ones.
+        """
+        with self._read() as session:
+            return session.prefixes
+
     def summary(self) -> AlignmentSummary:
         """Summarise how much is linked, how surely, and of which classes.
 
@@ -707,7 +718,7 @@ class Aligner:
 
     def write_relations(
         self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
-    ) -> int:
+    ) -> ExportResult:
         """Write statements about relations as N-Triples.
 
         These are `rdfs:subPropertyOf`, `owl:equivalentProperty` and `owl:inverseOf`.
@@ -718,11 +729,10 @@ class Aligner:
             accept: The inclusion from which a relation counts as contained in the other.
 
         Returns:
-            The number of relation pairs considered.
+            The number of statements written, and of those left out by reason.
 
         Raises:
             ConfigError: The method cannot explain its links, or a value is out of range.
-            InputError: A relation has no absolute IRI. Nothing is written then.
         """
         relations = self.relations(min_inclusion=min_inclusion)
         return write_relation_statements(relations, stream, accept)
@@ -745,7 +755,7 @@ class Aligner:
 
     def write_classes(
         self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
-    ) -> int:
+    ) -> ExportResult:
         """Write statements about classes as N-Triples.
 
         These are `rdfs:subClassOf` and `owl:equivalentClass`.
@@ -756,17 +766,15 @@ class Aligner:
             accept: The inclusion from which a class counts as contained in the other.
 
         Returns:
-            The number of class pairs considered.
+            The number of statements written, and of those left out by reason.
 
         Raises:
             ConfigError: A value is out of range.
-            InputError: A class has no absolute IRI. Nothing is written then.
         """
         check_fraction("accept", accept)
         found = self.classes(min_inclusion=min_inclusion)
         rows = ((pair.left, pair.right, pair.left_in_right, pair.right_in_left) for pair in found)
-        write_classes(rows, stream, accept)
-        return len(found)
+        return ExportResult(*write_classes(rows, stream, accept))
 
     def status(self) -> AlignmentStatus:
         """Describe the alignment: settings, sizes, and a report of each version.
@@ -850,8 +858,8 @@ class Aligner:
         since: int | None = None,
         until: int | None = None,
         removals: IO[bytes] | None = None,
-    ) -> int:
-        """Write the changes that `changes` lists.
+    ) -> ExportResult:
+        """Write the changes that `changes` lists; those that a format cannot hold are left out.
 
         Args:
             stream: Where to write.
@@ -861,7 +869,7 @@ class Aligner:
             removals: Where to write removed links as N-Triples.
 
         Returns:
-            The number of changes.
+            The number of changes written, and of those left out by reason.
 
         Raises:
             ConfigError: The format is unknown, or cannot hold removals.
@@ -873,8 +881,8 @@ class Aligner:
             # also while another process writes.
             changes = list_link_changes(session, since, until)
             versions = name_version_range(session, since, until)
-            write_change_feed(changes, stream, format, versions, removals)
-            return len(changes)
+            skipped = write_change_feed(changes, stream, format, versions, removals)
+            return ExportResult(len(changes) - sum(skipped.values()), skipped)
 
     def evaluate(
         self,

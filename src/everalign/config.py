@@ -23,6 +23,8 @@ from typing import Any, TypeVar
 from everalign.errors import ConfigError
 
 T = TypeVar("T")
+# Characters of a file that a message shows.
+MAX_QUOTED = 80
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def build_settings(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
     for name, value in values.items():
         if name not in defaults:
             known = ", ".join(sorted(defaults))
-            raise ConfigError(f"{origin}: unknown setting {name!r}; choose from {known}")
+            raise ConfigError(f"{origin}: unknown setting {_quote(name)}; choose from {known}")
         _check_value(name, value, defaults[name], origin)
     return kind(**_freeze_lists(values))
 
@@ -167,7 +169,7 @@ def _freeze_lists(values: Mapping[str, Any]) -> dict[str, Any]:
 def _check_value(name: str, value: Any, default: Any, origin: str) -> None:
     if isinstance(default, tuple):
         if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-            raise ConfigError(f"{origin}: {name!r} must be a list of strings, not {value!r}")
+            raise ConfigError(f"{origin}: {name!r} must be a list of strings, not {_quote(value)}")
         return
     wanted = Mapping if isinstance(default, Mapping) else type(default)
     # For Python a truth value is an integer; for a setting it is not.
@@ -177,9 +179,15 @@ def _check_value(name: str, value: Any, default: Any, origin: str) -> None:
         fits = isinstance(value, int | float) and not isinstance(value, bool)
     if not fits:
         word = "a table" if wanted is Mapping else f"of type {wanted.__name__}"
-        raise ConfigError(f"{origin}: {name!r} must be {word}, not {value!r}")
+        raise ConfigError(f"{origin}: {name!r} must be {word}, not {_quote(value)}")
     if isinstance(value, int | float) and not 0 <= value < math.inf:
-        raise ConfigError(f"{origin}: {name!r} must be a number from 0 on, not {value!r}")
+        raise ConfigError(f"{origin}: {name!r} must be a number from 0 on, not {_quote(value)}")
+
+
+def _quote(value: Any) -> str:
+    """What a file says, for a message of one line."""
+    text = repr(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 1]}…"
 
 
 def _format_toml(value: Any) -> str:

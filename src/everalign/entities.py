@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 
 from everalign.errors import InputError
+from everalign.graph.iri_names import list_endings
 from everalign.search import EntityKey, LabelIndex, fold_text
 from everalign.session import AlignmentSession
 from everalign.state import Side
@@ -15,8 +16,7 @@ from everalign.types import EntityName
 # Names that are compared with an ending at a time.
 BATCH_SIZE = 100_000
 MAX_LISTED = 10
-# What comes before the last part of an IRI.
-_SEPARATORS = "/#:"
+MAX_SIMILAR = 3
 
 
 def find_entity_name(session: AlignmentSession, text: str, side: Side | None = None) -> str:
@@ -44,10 +44,12 @@ def find_entity_name(session: AlignmentSession, text: str, side: Side | None = N
         return names[0]
     if names:
         rest = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-        shown = ", ".join(names[:MAX_LISTED])
+        shown = ", ".join(_add_sides(session, names[:MAX_LISTED], indexes))
         raise InputError(f"{text!r} is ambiguous: it can be {shown}{rest}")
     where = "in neither of the two graphs" if side is None else f"not in the {side} graph"
-    raise InputError(f"{text!r} is {where}: neither as an IRI or CURIE nor as a label")
+    problem = f"{text!r} is {where}: neither as an IRI or CURIE nor as a label"
+    similar = _list_similar(session, text, indexes)
+    raise InputError(f"{problem}; similar: {', '.join(similar)}" if similar else problem)
 
 
 def name_entities(
@@ -82,9 +84,34 @@ def _find_labelled(session: AlignmentSession, text: str, indexes: Sequence[int])
     return _read_names(session, keys)
 
 
+def _add_sides(
+    session: AlignmentSession, names: Sequence[str], indexes: Sequence[int]
+) -> list[str]:
+    """Names with their graphs, where it matters."""
+    sides = [
+        [SIDES[index] for index in indexes if session.entity_names()[index].find(name) is not None]
+        for name in names
+    ]
+    if len({tuple(found) for found in sides}) == 1:
+        return list(names)
+    return [f"{name} ({' and '.join(found)})" for name, found in zip(names, sides, strict=True)]
+
+
+def _list_similar(session: AlignmentSession, text: str, indexes: Sequence[int]) -> list[str]:
+    """Labels that contain a text, with the names of their entities."""
+    side = indexes[0] if len(indexes) == 1 else None
+    with closing(LabelIndex.open(session)) as labels:
+        found = {label.key: label.text for label in labels.search(text, side, MAX_SIMILAR)}
+    keys = list(found)[:MAX_SIMILAR]
+    return [
+        f"{found[key]} ({name})"
+        for key, name in zip(keys, _read_names(session, keys), strict=False)
+    ]
+
+
 def _find_ending(session: AlignmentSession, text: str, indexes: Sequence[int]) -> list[str]:
     """All IRIs are looked at: people ask for an entity now and then."""
-    endings = tuple(f"{separator}{text}" for separator in _SEPARATORS)
+    endings = list_endings(text)
     found = []
     for index in indexes if fold_text(text) else ():
         names = session.store.open_names(SIDES[index], "entity")

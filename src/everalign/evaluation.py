@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from everalign.benchmark.metrics import (
     Scores,
     ThresholdScores,
@@ -48,7 +51,7 @@ class Evaluation(Scores):
         unjudged: Number of found links that are left out because of the scope.
         unknown: Number of gold links with an entity that its graph does not have; they count as
             missed.
-        swapped: Whether the gold links were read with left and right exchanged.
+        swapped: How many gold links were read with left and right exchanged.
         thresholds: The scores at each of the thresholds asked for; proposals count as links
             there, if scores are probabilities.
     """
@@ -57,7 +60,7 @@ class Evaluation(Scores):
     coverage: float = 1.0
     unjudged: int = 0
     unknown: int = 0
-    swapped: bool = False
+    swapped: int = 0
     thresholds: tuple[ThresholdScores, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,23 +207,32 @@ def _check_request(scope: str | None, thresholds: Sequence[float], *, calibrated
 
 def _orient_pairs(
     gold: Sequence[tuple[str, str]], names: tuple[NameIndex, NameIndex]
-) -> tuple[Sequence[tuple[str, str]], int, bool]:
-    """Exchange left and right if most pairs fit only so; count the pairs that do not fit."""
-    as_given, exchanged = (_count_known(pairs, names) for pairs in (gold, _exchange(gold)))
-    swapped = 2 * (exchanged - as_given) > len(gold)
-    pairs = _exchange(gold) if swapped else gold
-    return pairs, len(gold) - max(as_given, exchanged if swapped else 0), swapped
+) -> tuple[Sequence[tuple[str, str]], int, int]:
+    """Exchange left and right where a pair fits only so; count what does not fit, and these."""
+    fits, fits_exchanged = (_mark_known(pairs, names) for pairs in (gold, _exchange(gold)))
+    # Names may be those of both graphs: what most pairs say holds for all that fit both ways.
+    if 2 * (int(fits_exchanged.sum()) - int(fits.sum())) > len(gold):
+        exchanged = fits_exchanged | ~fits
+    else:
+        exchanged = fits_exchanged & ~fits
+    pairs = [
+        (right, left) if is_exchanged else (left, right)
+        for (left, right), is_exchanged in zip(gold, exchanged.tolist(), strict=True)
+    ]
+    return pairs, int((~fits & ~fits_exchanged).sum()), int((exchanged & fits_exchanged).sum())
 
 
 def _exchange(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(right, left) for left, right in pairs]
 
 
-def _count_known(pairs: Sequence[tuple[str, str]], names: tuple[NameIndex, NameIndex]) -> int:
+def _mark_known(
+    pairs: Sequence[tuple[str, str]], names: tuple[NameIndex, NameIndex]
+) -> NDArray[np.bool_]:
     left, right = (
         index.find_ids([pair[side] for pair in pairs]) for side, index in enumerate(names)
     )
-    return int(((left >= 0) & (right >= 0)).sum())
+    return np.asarray((left >= 0) & (right >= 0))
 
 
 def _score(

@@ -34,6 +34,7 @@ from everalign.types import (
     EntityExplanation,
     EvidenceItem,
     Explanation,
+    ExportResult,
     Link,
     RelationAlignment,
 )
@@ -174,7 +175,7 @@ class Explainer:
 
 def write_relation_statements(
     relations: Sequence[RelationAlignment], stream: IO[bytes], accept: float
-) -> int:
+) -> ExportResult:
     """Write statements about relations as N-Triples.
 
     Args:
@@ -183,18 +184,16 @@ def write_relation_statements(
         accept: The inclusion from which a relation counts as contained in the other.
 
     Returns:
-        The number of relation pairs considered.
+        The number of statements written, and of those left out by reason.
 
     Raises:
         ConfigError: `accept` is out of range.
-        InputError: A relation has no absolute IRI. Nothing is written then.
     """
     check_fraction("accept", accept)
     # Names taken from IRIs are no statements of a graph, so they have no predicate.
     stated = [row for row in relations if IRI_NAME_ATTRIBUTE not in (row.left, row.right)]
     rows = ((r.left, r.right, r.inverse, r.left_in_right, r.right_in_left) for r in stated)
-    write_relations(rows, stream, accept)
-    return len(stated)
+    return ExportResult(*write_relations(rows, stream, accept))
 
 
 def find_entity(entity: str, left: NameIndex, right: NameIndex) -> tuple[int | None, int | None]:

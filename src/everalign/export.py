@@ -16,6 +16,7 @@ from everalign.history import build_version_iri, describe_reason
 from everalign.io import ExportStyle, write_links
 from everalign.io.links import (
     BLANK_NODE_PREFIX,
+    BLANK_NODE_PROBLEM,
     LINK_FORMATS,
     NO_LICENSE,
     JustifiedMapping,
@@ -54,7 +55,7 @@ FOUND_EVENTS = (EventKind.ADDED, EventKind.REVISED, EventKind.RESCORED)
 LOST_EVENTS = (EventKind.RETRACTED, EventKind.REJECTED, EventKind.WITHDRAWN)
 
 REJECTED = "rejected"
-BLANK_NODE_PROBLEM = "an entity is a blank node (to write it: --blank-nodes)"
+BLANK_NODE_REMARK = f"{BLANK_NODE_PROBLEM} (to write it: --blank-nodes)"
 
 NamePair = tuple[str, str]
 
@@ -125,14 +126,14 @@ class _RowSelection:
         for unnamed in rows:
             row = self._style.name_blank_nodes(unnamed)
             if any(name.startswith(BLANK_NODE_PREFIX) for name in (row.left, row.right)):
-                self._skipped[BLANK_NODE_PROBLEM] += 1
+                self._skipped[BLANK_NODE_REMARK] += 1
             elif (problem := self._find_problem(row)) is not None:
                 self._skipped[problem] += 1
             else:
                 yield row
 
-    def count(self, links: int) -> ExportResult:
-        return ExportResult(links, dict(self._skipped))
+    def count(self, written: int) -> ExportResult:
+        return ExportResult(written, dict(self._skipped))
 
 
 def _iterate_rows(

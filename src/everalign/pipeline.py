@@ -23,7 +23,8 @@ from everalign._progress import Progress, no_progress
 from everalign.changeset import ChangeSet, StateBefore, encode_change_set, encode_revert
 from everalign.config import Config
 from everalign.errors import ConfigError, StateError
-from everalign.graph import LinkSource, Vocabulary
+from everalign.graph import NO_TRIPLES, LinkSource, Vocabulary
+from everalign.io.links import combine_prefixes
 from everalign.matching import CandidatePairs
 from everalign.methods import (
     AlignmentTask,
@@ -33,7 +34,7 @@ from everalign.methods import (
     get_method_entry,
     resolve_file_settings,
 )
-from everalign.scope import check_classes
+from everalign.scope import resolve_classes
 from everalign.session import AlignmentSession, convert_recorded
 from everalign.state import Delta, Json, StateStore
 from everalign.state.decisions import Decisions, LazyDecisions, fold_decisions
@@ -55,7 +56,7 @@ from everalign.state.ledger import (
 )
 from everalign.state.link_table import list_entities
 from everalign.state.method_output import MethodOutput
-from everalign.state.snapshots import find_revert_target
+from everalign.state.snapshots import SIDES, find_revert_target, get_added_array_name
 from everalign.task import StoredTask, UpdateContext
 from everalign.types import UpdateResult, VersionReport
 
@@ -140,7 +141,7 @@ def create_alignment(
 
     Raises:
         InputError: A file, or a line in it, is not as expected.
-        ConfigError: No graph has a class that the configuration names.
+        ConfigError: No graph has a class that the configuration names, or it is ambiguous.
         StateError: The directory holds an alignment or other files.
     """
     vocabularies = Vocabulary(), Vocabulary()
@@ -152,7 +153,11 @@ def create_alignment(
         progress,
         names_from_iris=_uses_iri_names(config),
     )
-    check_classes(config, vocabularies)
+    graphs = [
+        delta.arrays.get(get_added_array_name(side, "triples"), NO_TRIPLES) for side in SIDES
+    ]
+    prefixes = combine_prefixes([delta.prefixes])
+    config = resolve_classes(config, vocabularies, graphs, prefixes.expand_curie)
     if StateStore.exists(path):
         session = AlignmentSession.open(path, write=True)
     else:

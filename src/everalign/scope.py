@@ -7,15 +7,16 @@ With classes given, those of their instances; a class has the instances of its s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from everalign.config import Config
 from everalign.errors import ConfigError
 from everalign.graph import IntArray, Vocabulary
-from everalign.graph.id_sets import mark_members, subtract_ids, unique_ids
+from everalign.graph.id_sets import mark_members, subtract_ids, union_ids, unique_ids
+from everalign.graph.iri_names import list_endings
 from everalign.graph.triples import mark_known_rows
 
 RDF, RDFS, OWL = (
@@ -41,6 +42,24 @@ SCHEMA_TYPES = (
     f"{OWL}Ontology",
 )
 
+# Both ends of these are classes or properties.
+SCHEMA_RELATIONS = (
+    SUBCLASS,
+    f"{RDFS}subPropertyOf",
+    f"{RDFS}domain",
+    f"{RDFS}range",
+    f"{OWL}equivalentClass",
+    f"{OWL}disjointWith",
+    f"{OWL}equivalentProperty",
+    f"{OWL}inverseOf",
+    f"{OWL}onProperty",
+    f"{OWL}someValuesFrom",
+    f"{OWL}allValuesFrom",
+)
+
+# Classes that an error names.
+MAX_LISTED = 5
+
 NO_IDS = np.empty(0, dtype=np.int32)
 
 ListFacts = Callable[[Sequence[int]], IntArray]
@@ -54,6 +73,7 @@ class GraphScope:
         type_relation: The relation from an instance to its class; -1 if there is none.
         subclass_relation: The relation from a class to a more general one; -1 if there is none.
         schema_types: The classes of classes and of properties.
+        schema_relations: The relations between classes and properties.
         classes: The classes whose instances are to be linked; empty for all.
         other_classes: The classes whose instances are not to be linked.
     """
@@ -61,6 +81,7 @@ class GraphScope:
     type_relation: int
     subclass_relation: int
     schema_types: IntArray
+    schema_relations: IntArray
     classes: IntArray
     other_classes: IntArray
 
@@ -81,7 +102,15 @@ class GraphScope:
             _drop_unknown(entities.find_ids(list(names)))
             for names in (SCHEMA_TYPES, config.classes, config.other_classes)
         )
-        return GraphScope(type_relation, subclass_relation, schema_types, classes, other_classes)
+        schema_relations = _drop_unknown(relations.find_ids(list(SCHEMA_RELATIONS)))
+        return GraphScope(
+            type_relation,
+            subclass_relation,
+            schema_types,
+            schema_relations,
+            classes,
+            other_classes,
+        )
 
     def find_outside(self, triples: IntArray, entity_count: int) -> IntArray:
         """Find the entities of a whole graph that are not in scope.
@@ -106,18 +135,19 @@ class GraphScope:
     ) -> tuple[IntArray, IntArray]:
         """Find out again for the entities of a change whether they are in scope.
 
-        What has been a class or a property stays one until everything is looked at again.
-
         Args:
             added: Triples that the graph gains.
             removed: Triples that it loses.
-            new: Entities that had no facts, or have to be looked at for another reason.
+            new: Entities that had no facts, may no longer be schema, or have to be looked at for
+                another reason.
             list_facts: Lists the triples before the change that have one of some entities.
 
         Returns:
             Those that are not in scope, and those that are and may not have been; ascending.
         """
-        schema = self.find_schema(np.concatenate([added, list_facts(new.tolist())]))
+        known = list_facts(new.tolist())
+        known = known[~mark_known_rows(known, removed)]
+        schema = self.find_schema(np.concatenate([added, known]))
         if not len(self.classes) and not len(self.other_classes):
             return schema, subtract_ids(new, schema)
         changed = np.concatenate([self._select_types(added), self._select_types(removed)])[:, 0]
@@ -144,12 +174,13 @@ class GraphScope:
             triples: Some triples.
 
         Returns:
-            What is a type, is typed as class or property, or is or has a subclass; ascending.
+            What is a type, is typed as class or property, or has to do with other classes and
+            properties as only these have; ascending.
         """
         types = self._select_types(triples)
         is_schema = mark_members(self.schema_types, types[:, 2])
-        in_hierarchy = self._select_subclasses(triples)[:, [0, 2]].ravel()
-        return unique_ids(np.concatenate([types[:, 2], types[is_schema, 0], in_hierarchy]))
+        related = triples[mark_members(self.schema_relations, triples[:, 1])][:, [0, 2]].ravel()
+        return unique_ids(np.concatenate([types[:, 2], types[is_schema, 0], related]))
 
     def _select_types(self, triples: IntArray) -> IntArray:
         selected: IntArray = triples[triples[:, 1] == self.type_relation]
@@ -181,23 +212,83 @@ class GraphScope:
         return instances
 
 
-def check_classes(config: Config, vocabularies: Sequence[Vocabulary]) -> None:
-    """Check that the classes of a configuration are there.
+def find_out_of_scope(config: Config, vocabulary: Vocabulary, triples: IntArray) -> IntArray:
+    """Find the entities of a graph that are not to be linked.
 
     Args:
         config: The configuration of the alignment.
+        vocabulary: The names of the graph.
+        triples: All triples.
+
+    Returns:
+        Their ids, ascending: those that are not in scope, and all predicates.
+    """
+    scope = GraphScope.from_config(config, vocabulary)
+    outside = scope.find_outside(triples, len(vocabulary.entities))
+    named = vocabulary.entities.find_ids([*vocabulary.relations, *vocabulary.attributes])
+    return union_ids(outside, named[named >= 0])
+
+
+def resolve_classes(
+    config: Config,
+    vocabularies: Sequence[Vocabulary],
+    graphs: Sequence[IntArray],
+    expand_curie: Callable[[str], str | None],
+) -> Config:
+    """Replace the classes of a configuration by their full names.
+
+    Args:
+        config: The configuration of the alignment, with classes as people write them: by IRI,
+            CURIE, or the last part of an IRI.
         vocabularies: The names of the left and the right graph.
+        graphs: The triples of both.
+        expand_curie: Gives the IRI of a CURIE whose prefix is known.
+
+    Returns:
+        The configuration with names that the graphs have.
 
     Raises:
-        ConfigError: No graph has one of them.
+        ConfigError: No graph has one of the classes, or a graph has several.
     """
-    unknown = [
-        name
-        for name in (*config.classes, *config.other_classes)
-        if all(vocabulary.entities.find(name) is None for vocabulary in vocabularies)
+    if not config.classes and not config.other_classes:
+        return config
+    known = [
+        vocabulary.entities.map_names(
+            GraphScope.from_config(config, vocabulary).find_schema(triples).tolist()
+        ).values()
+        for vocabulary, triples in zip(vocabularies, graphs, strict=True)
     ]
-    if unknown:
-        raise ConfigError(f"no graph has the class {', '.join(unknown)}")
+
+    def resolve(texts: Sequence[str]) -> tuple[str, ...]:
+        found = (_find_class(text, vocabularies, known, expand_curie) for text in texts)
+        return tuple(dict.fromkeys(name for names in found for name in names))
+
+    return replace(
+        config, classes=resolve(config.classes), other_classes=resolve(config.other_classes)
+    )
+
+
+def _find_class(
+    text: str,
+    vocabularies: Sequence[Vocabulary],
+    known: Sequence[Collection[str]],
+    expand_curie: Callable[[str], str | None],
+) -> list[str]:
+    """The class that is meant, or that of each graph if only the last part is given."""
+    for name in (text, expand_curie(text), text.strip("<>")):
+        if name and any(names.entities.find(name) is not None for names in vocabularies):
+            return [name]
+    found = [[name for name in names if name.endswith(list_endings(text))] for names in known]
+    if not any(found):
+        named = {name for names in known for name in names if not name.startswith("_:")}
+        classes = sorted(named)[:MAX_LISTED]
+        some = f"; classes are {', '.join(classes)}" if classes else ""
+        raise ConfigError(f"no graph has the class {text}{some}")
+    for names in found:
+        if len(names) > 1:
+            shown = ", ".join(sorted(names)[:MAX_LISTED])
+            raise ConfigError(f"the class {text} is ambiguous: it can be {shown}")
+    return [name for names in found for name in names]
 
 
 def _drop_unknown(ids: IntArray) -> IntArray:

@@ -5,8 +5,9 @@ needed, follows new versions, and is built again if it is missing or damaged: no
 on it. Several processes may use and extend it at the same time.
 
 The label of an entity is its literal of an attribute that names (`rdfs:label`, `skos:prefLabel`,
-`foaf:name`, `schema:name`, `dct:title` and the like), or else the readable part of its IRI, or
-else the IRI. An entity can be found by each of its literals that name it, and by its IRI.
+`foaf:name`, `schema:name`, `dct:title` and the like), or else of one that was learned to name, or
+else the readable part of its IRI, or else the IRI. An entity can be found by each of its literals
+that name it, and by its IRI.
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ import numpy as np
 
 from everalign._progress import Progress, no_progress
 from everalign.graph import NO_TRIPLES, IntArray
-from everalign.graph.iri_names import extract_iri_names, rank_naming_attribute
+from everalign.graph.iri_names import extract_iri_names
+from everalign.label_attributes import (
+    LEARNED_RANK,
+    is_name,
+    rank_known_attributes,
+    rank_label_attributes,
+)
 from everalign.session import AlignmentSession
 from everalign.state.files import refuse_link
 from everalign.state.link_table import split_chunks
@@ -37,7 +44,7 @@ from everalign.state.snapshots import (
 CACHE_FOLDER = "cache"
 INDEX_NAME = "labels.sqlite"
 # Changes with the tables, and with the way to find labels.
-FORMAT = 2
+FORMAT = 3
 # Substrings of this length are indexed.
 GRAM_LENGTH = 3
 # Behind each text, so that every character of it begins such a substring. No text ends so.
@@ -54,6 +61,8 @@ _SCHEMA = (
     f"PRAGMA user_version = {FORMAT}",
     # The versions whose labels are here, with their digests.
     "CREATE TABLE source (version INTEGER PRIMARY KEY, digest TEXT NOT NULL)",
+    # The attributes whose literals are labels, as of the first of these versions.
+    "CREATE TABLE naming (side INTEGER, attribute INTEGER, rank INTEGER)",
     # Side: 0 for left, 1 for right. Literal: its id, or -1 for the name in the IRI.
     """CREATE TABLE label (
         key INTEGER PRIMARY KEY,
@@ -395,12 +404,15 @@ def _find_known_version(connection: sqlite3.Connection, session: AlignmentSessio
 def _extend(
     connection: sqlite3.Connection, known: int, session: AlignmentSession, progress: Progress
 ) -> int | None:
-    """Add the labels of the versions since; None if one of them is a revert."""
+    """Add the labels of the versions since; None if everything has to be looked at again."""
     last, deltas = session.store.next_version() - 1, session.deltas[known + 1 :]
     if any(find_revert_target(delta) is not None for delta in deltas):
         return None
+    # Much has changed then, and other attributes may name better.
+    if any(row.info.get("trained") for row in session.store.list_versions(known + 1)):
+        return None
     for side, name in enumerate(SIDES):
-        ranks = _rank_attributes(session, side)
+        ranks = _update_ranks(connection, session, side)
         for delta in deltas:
             removed, added = (
                 _select_naming(delta.arrays.get(array, NO_TRIPLES), ranks)
@@ -447,7 +459,8 @@ def _fill(connection: sqlite3.Connection, session: AlignmentSession, progress: P
     for statement in _SCHEMA:
         connection.execute(statement)
     for side in range(2):
-        ranks = _rank_attributes(session, side)
+        ranks = rank_label_attributes(session, side)
+        _write_ranks(connection, side, ranks)
         # Facts of both graphs are read only if there are labels among them.
         literals = session.read_snapshot().literals[side] if ranks else NO_TRIPLES
         rows = _list_literal_labels(session, side, _select_naming(literals, ranks), ranks)
@@ -465,11 +478,21 @@ def _write_source(connection: sqlite3.Connection, session: AlignmentSession, fir
     connection.executemany("INSERT INTO source VALUES (?, ?)", versions)
 
 
-def _rank_attributes(session: AlignmentSession, side: int) -> dict[int, int]:
-    """The rank of each attribute that names entities."""
-    attributes = enumerate(session.vocabulary(SIDES[side]).attributes)
-    ranks = ((number, rank_naming_attribute(name)) for number, name in attributes)
-    return {number: rank for number, rank in ranks if rank is not None}
+def _update_ranks(
+    connection: sqlite3.Connection, session: AlignmentSession, side: int
+) -> dict[int, int]:
+    """The attributes that were ranked before, and new ones that are called label or the like."""
+    sql = "SELECT attribute, rank FROM naming WHERE side = ?"
+    before: dict[int, int] = dict(connection.execute(sql, (side,)).fetchall())
+    known = rank_known_attributes(session.vocabulary(SIDES[side]).attributes)
+    new = {number: rank for number, rank in known.items() if number not in before}
+    _write_ranks(connection, side, new)
+    return before | new
+
+
+def _write_ranks(connection: sqlite3.Connection, side: int, ranks: dict[int, int]) -> None:
+    rows = [(side, *item) for item in ranks.items()]
+    connection.executemany("INSERT INTO naming VALUES (?, ?, ?)", rows)
 
 
 def _select_naming(literals: IntArray, ranks: dict[int, int]) -> IntArray:
@@ -489,7 +512,9 @@ def _list_literal_labels(
         texts = names.read_names(list({literal for _, _, literal in batch}))
         for entity, attribute, literal in batch:
             term = parse_term(texts[literal])
-            if text := term.text.strip():
+            text = term.text.strip()
+            # What is called a label is one, however long.
+            if is_name(text) if ranks[attribute] >= LEARNED_RANK else text:
                 key = side, entity, ranks[attribute], literal
                 yield *key, term.language, text, fold_text(text) + _PADDING
 

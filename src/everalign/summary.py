@@ -7,6 +7,8 @@ from collections import Counter
 import numpy as np
 
 from everalign.decide import WaitingView
+from everalign.io.links import BLANK_NODE_PROBLEM, find_name_problem
+from everalign.scope import find_out_of_scope
 from everalign.select import Selection, is_calibrated, iterate_free_proposals, iterate_links
 from everalign.session import AlignmentSession
 from everalign.state import Side
@@ -34,6 +36,8 @@ def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
     calibrated = is_calibrated(session)
     bins = Counter(min(int(score * BIN_COUNT), BIN_COUNT - 1) for score in scores)
     doubtful = sum(score < DOUBTFUL_CONFIDENCE for score in scores)
+    found_problems = (find_name_problem(link.left, link.right) for link in links)
+    problems = Counter(problem for problem in found_problems if problem)
     names = session.entity_names()
     linked = (
         set(names[0].find_ids([link.left for link in links]).tolist()),
@@ -44,6 +48,8 @@ def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
         _summarise_side(session, "right", linked[1]),
         given_links=len(links) - len(scores),
         found_links=len(scores),
+        blank_links=problems[BLANK_NODE_PROBLEM],
+        plain_links=problems.total() - problems[BLANK_NODE_PROBLEM],
         proposals=sum(1 for _ in iterate_free_proposals(session, WaitingView())),
         confidence=tuple(bins[number] for number in range(BIN_COUNT)) if calibrated else (),
         doubtful=doubtful / len(scores) if calibrated and scores else None,
@@ -56,6 +62,8 @@ def _summarise_side(session: AlignmentSession, side: Side, linked: set[int]) -> 
     triples, literals = session.snapshot.triples[index], session.snapshot.literals[index]
     relation = vocabulary.relations.find(RDF_TYPE)
     typed = triples[triples[:, 1] == (-1 if relation is None else relation)]
+    outside = find_out_of_scope(session.config, vocabulary, triples)
+    typed = typed[~np.isin(typed[:, 0], outside)]
     counts = Counter(typed[:, 2].tolist())
     is_linked = np.isin(typed[:, 0], list(linked))
     linked_counts = Counter(typed[is_linked, 2].tolist())
@@ -66,4 +74,6 @@ def _summarise_side(session: AlignmentSession, side: Side, linked: set[int]) -> 
         for number in best
     )
     entities = np.unique(np.concatenate([triples[:, 0], triples[:, 2], literals[:, 0]]))
-    return SideSummary(len(entities), len(linked), tuple(classes))
+    in_scope = np.setdiff1d(entities, outside)
+    # A person may have linked what is out of scope.
+    return SideSummary(len(np.union1d(in_scope, list(linked))), len(linked), tuple(classes))

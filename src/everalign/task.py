@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from everalign.graph import NO_TRIPLES, AttributeTriples, IntArray, LazyGraph
 from everalign.graph.id_sets import subtract_ids, union_ids
 from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, DecisionChange, GraphChange, get_method_entry
-from everalign.scope import GraphScope
+from everalign.scope import GraphScope, find_out_of_scope
 from everalign.session import AlignmentSession
 from everalign.state import Delta, Side
 from everalign.state.decisions import NO_ENTITY, TRUSTED_KINDS, DecisionKind, fold_decisions
@@ -41,6 +41,8 @@ from everalign.state.snapshots import (
 ArrayNaming: TypeAlias = Callable[[Side, str], str]
 
 NO_IDS = np.empty(0, dtype=np.int32)
+# A class with more facts is not looked at when it loses one: an update follows its delta.
+MAX_SCHEMA_FACTS = 1000
 
 
 @dataclass(frozen=True)
@@ -235,12 +237,8 @@ class UpdateContext:
 
     def _find_out_of_scope(self, index: int) -> IntArray:
         vocabulary = self.session.vocabulary(SIDES[index])
-        outside = self._get_scope(index).find_outside(
-            self.snapshot.triples[index], self._entity_counts[index]
-        )
-        predicates = [*vocabulary.relations, *vocabulary.attributes]
-        named = vocabulary.entities.find_ids(predicates)
-        return union_ids(outside, named[named >= 0])
+        triples = self.snapshot.triples[index]
+        return find_out_of_scope(self.session.config, vocabulary, triples)
 
     def _get_scope(self, index: int) -> GraphScope:
         return GraphScope.from_config(self.session.config, self.session.vocabulary(SIDES[index]))
@@ -252,19 +250,34 @@ class UpdateContext:
             self._get_rows(name(side, FACT_KINDS[0]))
             for name in (get_added_array_name, get_removed_array_name)
         )
-        came = self.presence_changes[index].came
-        outside, inside = self._get_scope(index).find_outside_changed(
+        scope = self._get_scope(index)
+        # What has been schema by a statement that is gone may be so by others.
+        doubtful = scope.find_schema(removed)
+        fact_counts = facts.count_facts(index, doubtful, MAX_SCHEMA_FACTS)
+        doubtful = doubtful[fact_counts <= MAX_SCHEMA_FACTS]
+        looked_at = union_ids(self.presence_changes[index].came, union_ids(others, doubtful))
+        outside, inside = scope.find_outside_changed(
             added,
             removed,
-            union_ids(came, others),
+            looked_at,
             lambda ids: facts.list_facts(index, FACT_KINDS[0], ids),
         )
-        vocabulary = self.session.vocabulary(side)
-        names = list(vocabulary.entities.map_names(came.tolist()).values())
+        predicates = self._find_predicates(index, looked_at)
+        return union_ids(outside, predicates), subtract_ids(inside, predicates)
+
+    def _find_predicates(self, index: int, entities: IntArray) -> IntArray:
+        """Of some entities those that are predicates, and all others that have just become one."""
+        vocabulary = self.session.vocabulary(SIDES[index])
+        names = list(vocabulary.entities.map_names(entities.tolist()).values())
         is_predicate = (vocabulary.relations.find_ids(names) >= 0) | (
             vocabulary.attributes.find_ids(names) >= 0
         )
-        return union_ids(outside, came[is_predicate]), inside
+        last = self.session.store.next_version() - 1
+        count_names = partial(self.session.store.count_names, SIDES[index], version=last)
+        relations = vocabulary.relations.list_names_after(count_names("relation"))
+        attributes = vocabulary.attributes.list_names_after(count_names("attribute"))
+        new = vocabulary.entities.find_ids([*relations, *attributes])
+        return union_ids(entities[is_predicate], new[new >= 0])
 
     def list_graph_changes(self) -> tuple[GraphChange, GraphChange]:
         """List what both graphs gain and lose by the pending delta.

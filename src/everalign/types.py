@@ -96,7 +96,7 @@ class SideSummary:
     """How much of a graph is linked.
 
     Args:
-        entities: The number of its entities.
+        entities: The number of its entities that are in scope.
         linked: How many of them have a link.
         classes: The classes with the most entities.
     """
@@ -115,6 +115,8 @@ class AlignmentSummary:
         right: The right graph.
         given_links: Links in force that people have given.
         found_links: Links in force that the method has found.
+        blank_links: Links in force with a blank node.
+        plain_links: Links in force with a name that is neither a blank node nor an IRI.
         proposals: Pairs below the threshold whose entities have no link.
         confidence: The number of found links in each tenth of the confidence, from 0 to 1; empty
             if scores are not probabilities.
@@ -126,6 +128,8 @@ class AlignmentSummary:
     right: SideSummary
     given_links: int
     found_links: int
+    blank_links: int
+    plain_links: int
     proposals: int
     confidence: tuple[int, ...]
     doubtful: float | None
@@ -133,14 +137,14 @@ class AlignmentSummary:
 
 @dataclass(frozen=True)
 class ExportResult:
-    """What became of the links that were to be written.
+    """What became of the links, changes or statements that were to be written.
 
     Args:
-        links: How many were written.
+        written: How many were written.
         skipped: How many were left out, by the reason why the format cannot hold them.
     """
 
-    links: int
+    written: int
     skipped: Mapping[str, int]
 
 

@@ -152,7 +152,12 @@ def test_invalid_requests_are_refused(everalign_toy: Run, state: Path) -> None:
     refused(everalign_toy("relations", "state", "--min-inclusion", 2), "between 0 and 1")
     options = ("--format", "nt", "--accept", "nan")
     refused(everalign_toy("relations", "state", *options), "between 0 and 1")
-    refused(everalign_toy("relations", "state", "--format", "nt"), "is not an absolute IRI")
+
+
+def test_relations_that_are_no_iris_are_left_out_of_rdf(everalign_toy: Run, state: Path) -> None:
+    result = everalign_toy("relations", "state", "--format", "nt")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.stderr == "4 statements left out: a name is not a valid absolute IRI\n"
 
 
 def test_relations_as_a_table_and_as_json(everalign_toy: Run, state: Path) -> None:

@@ -11,10 +11,12 @@ import pytest
 from tests.conftest import Run
 
 from everalign import Aligner, Config
+from everalign.cli.terminal import measure_width
 from everalign.errors import InputError
 
 pty = pytest.importorskip("pty", reason="needs a terminal of Unix")
 
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 TOY = Path(__file__).parents[1] / "toy.py"
 LEFT = """\
 @prefix l: <http://left.org/> .
@@ -87,6 +89,15 @@ def test_an_ambiguous_entity_lists_the_candidates(towns: Aligner) -> None:
         towns.find_entity("Oslo", "right")
 
 
+def test_an_unknown_entity_lists_similar_labels(towns: Aligner) -> None:
+    with pytest.raises(
+        InputError, match=r"nor as a label; similar: Norway \(http://left.org/9\)$"
+    ):
+        towns.find_entity("Norw")
+    with pytest.raises(InputError, match=r"nor as a label$"):
+        towns.find_entity("Denmark")
+
+
 def test_commands_take_labels_and_curies(everalign_toy: Run, towns: Aligner) -> None:
     assert everalign_toy("explain", "state", "Oslo").stdout.startswith("http://left.org/1 (left)")
     assert "http://left.org/1" in everalign_toy("history", "state", "l:1").stdout
@@ -127,7 +138,7 @@ def test_escapes_in_names_do_not_reach_the_terminal(towns: Aligner, tmp_path: Pa
 
 def test_init_ends_with_a_summary(everalign_toy: Run, towns: Aligner, tmp_path: Path) -> None:
     summary = towns.summary()
-    assert (summary.left.entities, summary.left.linked) == (6, 2)
+    assert (summary.left.entities, summary.left.linked) == (5, 2)
     assert [(row.name, row.entities, row.linked) for row in summary.left.classes] == [
         ("http://left.org/Town", 2, 1)
     ]
@@ -135,9 +146,20 @@ def test_init_ends_with_a_summary(everalign_toy: Run, towns: Aligner, tmp_path: 
     (tmp_path / "seeds.tsv").write_text("http://left.org/9\thttp://right.org/z\n")
     files = "--left", "left.ttl", "--right", "right.ttl", "--seeds", "seeds.tsv"
     printed = everalign_toy("init", "other", *files, "--method", "toy").stdout
-    assert "left: 2 of 6 entities linked (33%)" in printed
+    assert "left: 2 of 5 entities linked (40%)" in printed
     assert "  1 of 2 with class http://left.org/Town" in printed
     assert "Next: everalign links other" in printed
+
+
+def test_a_summary_tells_what_rdf_cannot_hold(everalign_toy: Run, tmp_path: Path) -> None:
+    for name, first, last in (("left", "a", "_:b"), ("right", "A", "urn:B")):
+        (tmp_path / f"{name}.tsv").write_text(f"{first}\tin\t{last}\n")
+    (tmp_path / "seeds.tsv").write_text("a\tA\n_:b\turn:B\n")
+    files = "--left", "left.tsv", "--right", "right.tsv", "--seeds", "seeds.tsv"
+    printed = everalign_toy("init", "state", *files, "--method", "toy").stdout
+    assert "1 link of blank nodes, written only on request" in printed
+    assert "1 link of names that are no IRIs" in printed
+    assert "export state --format nt" in printed
 
 
 def test_languages_of_init_are_remembered(everalign_toy: Run, tmp_path: Path) -> None:
@@ -152,3 +174,41 @@ def test_languages_of_init_are_remembered(everalign_toy: Run, tmp_path: Path) ->
     )
     refused = everalign_toy("links", "state", "--languages", "norwegian")
     assert (refused.returncode, refused.stdout) == (2, "")
+
+
+def test_tables_fit_the_terminal(
+    tmp_path: Path, toy: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A label is shortened first, then the name to its last part; wide characters count twice."""
+    monkeypatch.setenv("COLUMNS", "80")
+    long = "http://left.org/a/very/long/path/that/does/not/fit/1"
+    left = [(long, "in", "http://left.org/9"), (long, LABEL, f'"{"Oslo " * 20}"')]
+    right = [("http://right.org/a", "in", "z"), ("http://right.org/a", LABEL, f'"{"東京" * 20}"')]
+    Aligner.create(tmp_path / "state", left, right, [(long, "http://right.org/a")], config=toy)
+    heading, row, *_ = run_on_terminal(tmp_path, "links", "state").splitlines()
+    assert row.startswith("1.000  Oslo Oslo Oslo Oslo Os… (…/1)  東京東")
+    assert max(map(measure_width, (heading, row))) <= 80
+    assert measure_width(row[: row.index("given")]) == heading.index("origin")
+
+
+def test_explanations_show_curies_of_relations(towns: Aligner, tmp_path: Path) -> None:
+    shown = run_on_terminal(tmp_path, "explain", "state", "l:1")
+    assert shown.startswith("Oslo (l:1) (left)\n")
+    assert "–l:in→ Norway (l:9) | –r:in→ Норвегия (r:z)" in shown
+
+
+def test_a_waiting_decision_has_no_score(towns: Aligner, tmp_path: Path) -> None:
+    towns.confirm([("http://left.org/2", "http://right.org/a")])
+    last = run_on_terminal(tmp_path, "history", "state").splitlines()[-1]
+    assert "–  waiting for the next update" in last
+
+
+def test_an_ambiguous_label_tells_the_graphs(tmp_path: Path, toy: Config) -> None:
+    left, right = (
+        [(f"urn:{side}:1", "in", f"urn:{side}:9"), (f"urn:{side}:1", LABEL, '"Oslo"')]
+        for side in "lr"
+    )
+    seeds = [("urn:l:9", "urn:r:9")]
+    aligner = Aligner.create(tmp_path / "state", left, right, seeds, config=toy)
+    with pytest.raises(InputError, match=r"it can be urn:l:1 \(left\), urn:r:1 \(right\)$"):
+        aligner.find_entity("oslo")

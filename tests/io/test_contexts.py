@@ -123,3 +123,15 @@ def test_large_documents_have_a_context_in_each_object(write: Write) -> None:
 def test_a_context_may_be_anywhere_between_blocks(write: Write, size: int) -> None:
     text = '{"@id": "urn:a", "@context" : "https://schema.org", "name": "A"}'
     assert len(read(write("a.jsonld", " " * (size - 30) + text))) == 1
+
+
+def test_keys_without_an_iri_are_left_out_and_told(write: Write) -> None:
+    path = write(
+        "a.jsonld", '{"@context": {"name": "urn:n"}, "@id": "urn:a", "name": "A", "x": 1}'
+    )
+    reader = TripleReader(path)
+    rows = [row for batch in reader.statements() for row in batch.literals]
+    assert rows == [("urn:a", "urn:n", '"A"')]
+    assert reader.notes == [f"{path}: keys that no @context gives an IRI are left out: 'x'"]
+    plain = write("a.json", '[{"id": 1, "name": "Ada"}]')
+    assert refusal(plain).endswith("no key has an IRI, as by an @context: 'id, name'")

@@ -204,6 +204,8 @@ def test_three_columns_without_an_id_stay_triples(write: Write) -> None:
         ("id,name\n,Ada\n", 2, "the id (column 'id') is empty"),
         ("id,name\n", None, "has a header but no rows"),
         ("", None, "has no triples"),
+        (b"id,name\r1,Ada\r", None, "its lines end with carriage returns alone"),
+        ("id\n1\n2\n", None, "has one column, 'id': cells are separated by comma"),
         (b"id,name\n1,A\x81\n", 2, "byte 4 of the line (0x81) is not UTF-8"),
         (b"\xff\xfei\0d\0,\0n\0\n\0a\0,\0\0\xd8", None, "cannot be decoded as utf-16-le"),
     ],

@@ -112,6 +112,12 @@ def test_a_damaged_character_does_not_make_another_encoding(write: Write) -> Non
         read(write("left.nt", lines))
 
 
+def test_a_replacement_character_in_the_text_is_utf_8(write: Write) -> None:
+    literals, notes = read(write("a.nt", '<urn:a> <urn:p> "Zo\ufffd" .\n'.encode()))
+    assert literals == ['"Zo\ufffd"']
+    assert not notes
+
+
 def test_text_that_ends_in_the_middle_of_a_character_is_one_line(write: Write) -> None:
     with pytest.raises(InputError, match="cannot be decoded as utf-16-le"):
         read(write("left.ttl", TURTLE.encode("utf-16")[:-1]))

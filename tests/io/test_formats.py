@@ -132,6 +132,20 @@ def test_other_formats_are_refused_by_name(write: Write, name: str, named_like: 
     )
 
 
+@pytest.mark.parametrize("name", ["left.xlsx", "left.ods", "left.XLS"])
+def test_a_spreadsheet_is_refused_by_name(write: Write, name: str) -> None:
+    assert (
+        refusal(write(name, b"PK\x03\x04")).problem == "is a spreadsheet: save it as CSV in UTF-8"
+    )
+
+
+@pytest.mark.parametrize("name", ["left.ttl", "left.nt", "left.rdf", "left.csv", "left"])
+@pytest.mark.parametrize("start", ["<!DOCTYPE html>", "<html lang='en'>"])
+def test_a_web_page_is_refused(write: Write, name: str, start: str) -> None:
+    page = f"{start}<body>404, not found</body></html>"
+    assert refusal(write(name, page)).problem == "is a web page (HTML) and no graph"
+
+
 @pytest.mark.parametrize("name", ["left.tsv", "left.nt", "left.nq.gz"])
 @pytest.mark.parametrize(
     ("content", "looks_like"),

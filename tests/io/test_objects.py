@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas
 import polars
@@ -13,7 +13,7 @@ import pytest
 import rdflib
 from pyoxigraph import BlankNode, Dataset, Literal, NamedNode, Quad, RdfFormat, Store, parse
 
-from everalign import Aligner, ChangeSet, Config, InputError, Table
+from everalign import Aligner, ChangeSet, Config, ConfigError, InputError, Table
 from everalign.io import ReadOptions, TripleReader
 
 TURTLE = """
@@ -196,3 +196,18 @@ def test_a_literal_of_pyoxigraph_in_a_tuple() -> None:
 
     rows = read_rows([(NamedNode("urn:a"), NamedNode("urn:p"), Literal("x", language="EN"))])
     assert rows.literals == [("urn:a", "urn:p", '"x"@en')]
+
+
+def test_a_record_batch_is_a_table() -> None:
+    table = pyarrow.table({"id": ["a", "b"], "name": ["Ada", "Bo"]})
+    (batch,) = table.to_batches()
+    rows = [row for part in TripleReader(batch).statements() for row in part.literals]
+    assert rows == [("a", "name", '"Ada"'), ("b", "name", '"Bo"')]
+
+
+def test_a_graph_that_is_missing_or_no_text_is_refused(tmp_path: Path) -> None:
+    good, missing = [("a", "r", "b")], cast(Any, None)
+    with pytest.raises(ConfigError, match="needs a left and a right graph"):
+        Aligner.create(tmp_path / "state", good, missing)
+    with pytest.raises(InputError, match="row 2: has a character that is not Unicode"):
+        Aligner.create(tmp_path / "state", good, [*good, ("a\ud800", "r", "b")])

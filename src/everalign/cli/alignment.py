@@ -271,6 +271,8 @@ def _print_status(status: AlignmentStatus) -> None:
     )
     click.echo(f"left   {status.left_entities} entities, {status.left_triples} triples")
     click.echo(f"right  {status.right_entities} entities, {status.right_triples} triples")
+    if literals := sum(report.added_literals for report in status.reports):
+        click.echo(f"literals  {literals} read, of both graphs")
     click.echo(f"links  {status.given_links} given, {status.found_links} found")
     if status.waiting_decisions:
         count = format_count(status.waiting_decisions, "decision")

@@ -125,17 +125,20 @@ def _print_evaluation(result: Evaluation, *, with_thresholds: bool) -> None:
 
 def _describe_gold(result: Evaluation) -> Iterator[str]:
     if result.swapped:
-        yield "left and right are swapped in the gold links; they were exchanged"
+        links = format_count(result.swapped, "gold link")
+        yield f"left and right are swapped in {links}; they were exchanged"
     if result.unknown:
         count = format_count(result.unknown, "gold link")
         yield f"{count} with an entity that its graph does not have, counted as missed"
+    # Rounded, nearly all would be all.
+    share = "more than 99%" if 0.995 <= result.coverage < 1 else f"{result.coverage:.0%}"
     if result.scope == "gold":
         yield (
-            f"the gold links name {result.coverage:.0%} of the linked entities: only links that "
+            f"the gold links name {share} of the linked entities: only links that "
             f"touch one of these are judged, {format_count(result.unjudged, 'link')} left out"
         )
     elif result.coverage < 1:
         yield (
-            f"the gold links name {result.coverage:.0%} of the linked entities: links of the "
+            f"the gold links name {share} of the linked entities: links of the "
             "others count as wrong (to leave them out: --scope gold)"
         )

@@ -17,12 +17,13 @@ from everalign.cli.inputs import (
     state_argument,
 )
 from everalign.cli.output import (
-    EntityFormatter,
     clean_text,
     format_count,
     print_json,
+    print_skipped,
     print_table,
 )
+from everalign.cli.terminal import EntityFormatter
 
 if TYPE_CHECKING:
     from everalign.state import Side
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
         RelationAlignment,
     )
 
-# What to print for left and for right entities.
-Names = tuple[dict[str, str], dict[str, str]]
+# What a line has besides two entities, about.
+CANDIDATE_COLUMNS = 35
+EVIDENCE_COLUMNS = 70
 
 
 @click.command(
@@ -90,11 +92,8 @@ def explain(
         return
     formatter = EntityFormatter(aligner, choose_languages(state, languages))
     for entity_explanation in explanation.sides:
-        side: Side = "left" if entity_explanation.side == "left" else "right"
-        names = _name_entities(entity_explanation, formatter)
-        own = formatter.name_side(side, [explanation.entity])[explanation.entity]
-        click.echo(clean_text(f"{own} ({side})"))
-        _print_explanation(entity_explanation, candidates, evidence, names)
+        printer = _ExplanationPrinter(entity_explanation, formatter)
+        printer.print_all(explanation.entity, candidates, evidence)
 
 
 @click.command(
@@ -141,9 +140,13 @@ def relations(
     if as_json:
         print_json(aligner.relations(min_inclusion=min_inclusion))
     elif format_name == "nt":
-        aligner.write_relations(sys.stdout.buffer, min_inclusion=min_inclusion, accept=accept)
+        stream = sys.stdout.buffer
+        result = aligner.write_relations(stream, min_inclusion=min_inclusion, accept=accept)
+        print_skipped(result, "statement")
     else:
-        _print_relations(aligner.relations(min_inclusion=min_inclusion))
+        _print_relations(
+            aligner.relations(min_inclusion=min_inclusion), EntityFormatter(aligner, ())
+        )
 
 
 @click.command(
@@ -190,18 +193,28 @@ def classes(
     if as_json:
         print_json(aligner.classes(min_inclusion=min_inclusion))
     elif format_name == "nt":
-        aligner.write_classes(sys.stdout.buffer, min_inclusion=min_inclusion, accept=accept)
+        stream = sys.stdout.buffer
+        result = aligner.write_classes(stream, min_inclusion=min_inclusion, accept=accept)
+        print_skipped(result, "statement")
     else:
+        name = EntityFormatter(aligner, ()).name_property
         print_table(
             ["left in right", "right in left", "support", "left", "right"],
             [
-                [pair.left_in_right, pair.right_in_left, pair.support, pair.left, pair.right]
+                [
+                    pair.left_in_right,
+                    pair.right_in_left,
+                    pair.support,
+                    name(pair.left),
+                    name(pair.right),
+                ]
                 for pair in aligner.classes(min_inclusion=min_inclusion)
             ],
         )
 
 
-def _print_relations(alignments: list[RelationAlignment]) -> None:
+def _print_relations(alignments: list[RelationAlignment], formatter: EntityFormatter) -> None:
+    name = formatter.name_property
     print_table(
         ["left in right", "right in left", "support", "left", "right"],
         [
@@ -209,64 +222,80 @@ def _print_relations(alignments: list[RelationAlignment]) -> None:
                 pair.left_in_right,
                 pair.right_in_left,
                 pair.support,
-                pair.left,
-                f"{pair.right} (inverse)" if pair.inverse else pair.right,
+                name(pair.left),
+                f"{name(pair.right)} (inverse)" if pair.inverse else name(pair.right),
             ]
             for pair in alignments
         ],
     )
 
 
-def _name_entities(
-    explanation: EntityExplanation, formatter: EntityFormatter
-) -> tuple[dict[str, str], dict[str, str]]:
-    """What to print for the left and right entities of an explanation, and their neighbours."""
-    links = [] if explanation.link is None else [explanation.link]
-    rows: list[Link | CandidateExplanation] = [*links, *explanation.candidates]
-    evidence = [item for row in explanation.candidates for item in row.evidence]
-    left, right = [row.left for row in rows], [row.right for row in rows]
-    return (
-        formatter.name_side("left", [*left, *(item.left_neighbour for item in evidence)]),
-        formatter.name_side("right", [*right, *(item.right_neighbour for item in evidence)]),
-    )
+class _ExplanationPrinter:
+    """Prints the explanation of an entity of one graph."""
 
+    def __init__(self, explanation: EntityExplanation, formatter: EntityFormatter) -> None:
+        self._explanation = explanation
+        self._formatter = formatter
+        links = [] if explanation.link is None else [explanation.link]
+        rows: list[Link | CandidateExplanation] = [*links, *explanation.candidates]
+        evidence = [item for row in explanation.candidates for item in row.evidence]
+        # There is more room in the lines of candidates than in those of evidence.
+        neighbours = (item.left_neighbour for item in evidence)
+        left = formatter.name_side("left", neighbours, EVIDENCE_COLUMNS)
+        left |= formatter.name_side("left", (row.left for row in rows), CANDIDATE_COLUMNS)
+        neighbours = (item.right_neighbour for item in evidence)
+        right = formatter.name_side("right", neighbours, EVIDENCE_COLUMNS)
+        right |= formatter.name_side("right", (row.right for row in rows), CANDIDATE_COLUMNS)
+        self._names = left, right
 
-def _print_explanation(
-    explanation: EntityExplanation, candidate_limit: int, evidence_limit: int, names: Names
-) -> None:
-    click.echo(clean_text(f"  {_format_link(explanation.link, names)}"))
-    for candidate in explanation.candidates[:candidate_limit]:
-        shown = names[0][candidate.left], names[1][candidate.right]
-        other = shown[1] if explanation.side == "left" else shown[0]
-        text = f"  {candidate.confidence:.3f}  {other}, support {candidate.support:.3f}"
-        click.echo(clean_text(text))
-        _print_evidence(candidate, evidence_limit, names)
-    _print_remainder(len(explanation.candidates) - candidate_limit, "candidate", indent=2)
-    click.echo(clean_text(f"  {explanation.reason}"))
+    def print_all(self, entity: str, candidate_limit: int, evidence_limit: int) -> None:
+        explanation = self._explanation
+        side: Side = "left" if explanation.side == "left" else "right"
+        own = self._formatter.name_entity(side, entity)
+        click.echo(clean_text(f"{own} ({side})"))
+        click.echo(clean_text(f"  {self._format_link(explanation.link)}"))
+        for candidate in explanation.candidates[:candidate_limit]:
+            text = f"{self._name_other(candidate)}, support {candidate.support:.3f}"
+            click.echo(clean_text(f"  {candidate.confidence:.3f}  {text}"))
+            self._print_evidence(candidate, evidence_limit)
+        _print_remainder(len(explanation.candidates) - candidate_limit, "candidate", indent=2)
+        click.echo(clean_text(f"  {self._format_reason()}"))
 
+    def _name_other(self, row: Link | CandidateExplanation) -> str:
+        """The entity of the other graph."""
+        is_left = self._explanation.side == "left"
+        return self._names[1][row.right] if is_left else self._names[0][row.left]
 
-def _format_link(link: Link | None, names: Names) -> str:
-    if link is None:
-        return "no link"
-    pair = f"{names[0][link.left]} – {names[1][link.right]}"
-    return f"link {pair}, {link.origin}, {link.score:.3f}, since version {link.since}"
+    def _format_link(self, link: Link | None) -> str:
+        if link is None:
+            return "no link"
+        pair = f"{self._names[0][link.left]} – {self._names[1][link.right]}"
+        return f"link {pair}, {link.origin}, {link.score:.3f}, since version {link.since}"
 
+    def _format_reason(self) -> str:
+        """The reason, which begins with the name of the candidate that lost."""
+        reason = self._explanation.reason
+        for candidate in self._explanation.candidates:
+            name = candidate.right if self._explanation.side == "left" else candidate.left
+            if reason.startswith(f"{name} lost: "):
+                return self._name_other(candidate) + reason.removeprefix(name)
+        return reason
 
-def _print_evidence(candidate: CandidateExplanation, limit: int, names: Names) -> None:
-    for item in candidate.evidence[:limit]:
-        left, right = _format_paths(item, names)
-        text = f"    {item.weight:.3f}  {left} | {right} ({item.confidence:.3f})"
-        click.echo(clean_text(text))
-    _print_remainder(candidate.evidence_count - limit, "evidence item", indent=4)
+    def _print_evidence(self, candidate: CandidateExplanation, limit: int) -> None:
+        for item in candidate.evidence[:limit]:
+            left, right = self._format_paths(item)
+            text = f"    {item.weight:.3f}  {left} | {right} ({item.confidence:.3f})"
+            click.echo(clean_text(text))
+        _print_remainder(candidate.evidence_count - limit, "evidence item", indent=4)
 
-
-def _format_paths(item: EvidenceItem, names: Names) -> tuple[str, str]:
-    """Format the way from the left and from the right entity to its neighbour."""
-    left, right = names[0][item.left_neighbour], names[1][item.right_neighbour]
-    return (
-        _format_path(item.left_relation, left, inverse=item.left_inverse),
-        _format_path(item.right_relation, right, inverse=item.right_inverse),
-    )
+    def _format_paths(self, item: EvidenceItem) -> tuple[str, str]:
+        """Format the way from the left and from the right entity to its neighbour."""
+        left, right = self._names[0][item.left_neighbour], self._names[1][item.right_neighbour]
+        name = self._formatter.name_property
+        return (
+            _format_path(name(item.left_relation), left, inverse=item.left_inverse),
+            _format_path(name(item.right_relation), right, inverse=item.right_inverse),
+        )
 
 
 def _format_path(relation: str, neighbour: str, *, inverse: bool) -> str:

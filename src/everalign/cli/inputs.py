@@ -118,15 +118,16 @@ config_options = combine_options(
         "--class",
         "classes",
         multiple=True,
-        metavar="IRI",
-        help="Link only instances of this class and of its subclasses; a graph that has none of "
+        metavar="CLASS",
+        help="Link only instances of this class (IRI, CURIE or end of an IRI) and of its "
+        "subclasses; a graph that has none of "
         "the classes is linked whole. May be repeated.",
     ),
     click.option(
         "--not-class",
         "other_classes",
         multiple=True,
-        metavar="IRI",
+        metavar="CLASS",
         help="Link no instances of this class and of its subclasses. May be repeated.",
     ),
     click.option("--config", type=FILE, help="Settings as TOML. Options take precedence."),

@@ -28,7 +28,6 @@ from everalign.cli.inputs import (
 )
 from everalign.cli.output import (
     PAGE_ROWS,
-    EntityFormatter,
     open_output,
     print_json,
     print_json_list,
@@ -36,12 +35,17 @@ from everalign.cli.output import (
     print_skipped,
     print_table,
 )
+from everalign.cli.terminal import EntityFormatter
 
 if TYPE_CHECKING:
     from everalign.types import Link, LinkEvent
 
 EXPORT_FORMATS = ("tsv", "nt", "ttl", "sssom", "alignment", "jsonl", "parquet")
 PROBLEMS_FOUND = 1
+# What tables take besides the two entities: score and origin; version, event, score and reason.
+LINK_COLUMNS = 21
+EVENT_COLUMNS = 51
+DIFFERENCE_COLUMNS = 61
 
 
 @click.command(
@@ -201,7 +205,8 @@ def export(
 def _iterate_shown(links: Iterable[Link], formatter: EntityFormatter) -> Iterator[list[object]]:
     links = iter(links)
     while page := list(islice(links, PAGE_ROWS)):
-        names = formatter.name_pairs([(link.left, link.right) for link in page])
+        pairs = [(link.left, link.right) for link in page]
+        names = formatter.name_pairs(pairs, LINK_COLUMNS)
         for link, pair in zip(page, names, strict=True):
             yield [link.score, *pair, link.origin]
 
@@ -291,7 +296,7 @@ def diff(state: Path, before: int, after: int, languages: tuple[str, ...], as_js
     if differences:
         pairs = [(row.left, row.right) for row in differences]
         formatter = EntityFormatter(aligner, choose_languages(state, languages))
-        names = formatter.name_pairs(pairs)
+        names = formatter.name_pairs(pairs, DIFFERENCE_COLUMNS)
         print_table(
             ["event", "left", "right", "before", "after", "version", "reason"],
             [
@@ -306,9 +311,12 @@ def _iterate_events(
 ) -> Iterator[list[object]]:
     events = iter(events)
     while page := list(islice(events, PAGE_ROWS)):
-        names = formatter.name_pairs([(event.left, event.right) for event in page])
+        pairs = [(event.left, event.right) for event in page]
+        names = formatter.name_pairs(pairs, EVENT_COLUMNS)
         for event, pair in zip(page, names, strict=True):
-            yield [event.version, event.kind, *pair, event.score, _explain(event)]
+            # A decision that is waiting has no score yet.
+            score = None if event.version is None else event.score
+            yield [event.version, event.kind, *pair, score, _explain(event)]
 
 
 @click.command(
@@ -356,7 +364,8 @@ def changes(
     """Write the changes of links between two versions.
 
     They are meant for another system: if it has the links of version --since and applies the
-    changes in order, it has the links of version --until.
+    changes in order, it has the links of version --until. Changes that a format cannot hold are
+    left out, and counted on standard error.
     """
     if removals is not None and removals == output:
         raise click.UsageError("--removals and --output must be different files")
@@ -364,9 +373,10 @@ def changes(
     with ExitStack() as files:
         removal_stream = files.enter_context(open_output(removals)) if removals else None
         stream = files.enter_context(open_output(output))
-        aligner.write_changes(
+        result = aligner.write_changes(
             stream, format_name, since=since, until=until, removals=removal_stream
         )
+    print_skipped(result, "change")
 
 
 def _explain(event: LinkEvent) -> str:

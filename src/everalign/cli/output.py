@@ -17,15 +17,15 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import click
 
+from everalign.cli.terminal import EntityFormatter, measure_width
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
     from everalign.aligner import Aligner
-    from everalign.state import Side
     from everalign.types import (
         DecisionResult,
-        EntityName,
         ExportResult,
         UpdateResult,
         VersionReport,
@@ -66,17 +66,22 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         Rome      –
     """
     lines = [list(headers), *([format_value(value) for value in row] for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
+    widths = [max(measure_width(line[column]) for line in lines) for column in range(len(headers))]
     numeric = [
         all(isinstance(row[column], int | float | None) for row in rows)
         for column in range(len(headers))
     ]
     for line in lines:
         cells = (
-            cell.rjust(width) if is_numeric else cell.ljust(width)
+            _pad_cell(cell, width, to_right=is_numeric)
             for cell, width, is_numeric in zip(line, widths, numeric, strict=True)
         )
         click.echo("  ".join(cells).rstrip())
+
+
+def _pad_cell(cell: str, width: int, *, to_right: bool) -> str:
+    padding = " " * (width - measure_width(cell))
+    return padding + cell if to_right else cell + padding
 
 
 def print_json_list(values: Iterable[Any]) -> None:
@@ -194,11 +199,12 @@ def print_summary(aligner: Aligner, state: Path) -> None:
         state: Its directory, as it was given.
     """
     summary = aligner.summary()
+    formatter = EntityFormatter(aligner, ())
     for side, part in (("left", summary.left), ("right", summary.right)):
         share = part.linked / part.entities if part.entities else 0.0
         click.echo(f"{side}: {part.linked} of {part.entities} entities linked ({share:.0%})")
         for row in part.classes:
-            name = clean_text(row.name)
+            name = clean_text(formatter.name_property(row.name))
             click.echo(f"  {row.linked} of {row.entities} with class {name}")
     if summary.confidence:
         tenths = (f"{low / 10:.1f}: {n}" for low, n in enumerate(summary.confidence) if n)
@@ -207,9 +213,18 @@ def print_summary(aligner: Aligner, state: Path) -> None:
         click.echo(f"doubtful (confidence below 0.8): {summary.doubtful:.0%} of found links")
     if summary.proposals:
         click.echo(f"{format_count(summary.proposals, 'proposal')}, not in force")
+    if summary.blank_links:
+        links = format_count(summary.blank_links, "link")
+        click.echo(f"{links} of blank nodes, written only on request (--blank-nodes)")
     place = shlex.quote(str(state))
+    if summary.plain_links:
+        links = format_count(summary.plain_links, "link")
+        click.echo(f"{links} of names that are no IRIs, which RDF cannot hold (init --base IRI)")
+    # An alignment without links may still get some that RDF can hold.
+    is_plain = 0 < summary.plain_links == summary.given_links + summary.found_links
+    export = f"everalign export {place} --format {'jsonl' if is_plain else 'nt'}"
     click.echo(f"Next: everalign links {place}; everalign explain {place} ENTITY;")
-    click.echo(f"      everalign confirm {place} LEFT RIGHT; everalign export {place} --format nt")
+    click.echo(f"      everalign confirm {place} LEFT RIGHT; {export}")
 
 
 def print_notes(report: VersionReport) -> None:
@@ -243,63 +258,15 @@ def clean_text(text: str) -> str:
     )
 
 
-class EntityFormatter:
-    """Shows entities by label and CURIE on a terminal, and by name elsewhere.
-
-    Args:
-        aligner: The alignment.
-        languages: Preferred languages of labels.
-    """
-
-    def __init__(self, aligner: Aligner, languages: Sequence[str]) -> None:
-        self._aligner = aligner
-        self._languages = languages
-        self.is_terminal = sys.stdout.isatty()
-
-    def name_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Show pairs of a left and a right entity.
-
-        Args:
-            pairs: Names; an empty one stands for no entity.
-
-        Returns:
-            What to print.
-        """
-        left, right = zip(*pairs, strict=True) if pairs else ((), ())
-        shown = self.name_side("left", left), self.name_side("right", right)
-        return [(shown[0][pair[0]], shown[1][pair[1]]) for pair in pairs]
-
-    def name_side(self, side: Side, names: Iterable[str]) -> dict[str, str]:
-        """Show entities of a graph.
-
-        Args:
-            side: The graph.
-            names: Their names.
-
-        Returns:
-            What to print for each name.
-        """
-        names = list(names)
-        if not self.is_terminal:
-            return {name: name for name in names}
-        known = self._aligner.name_entities(side, names, languages=self._languages)
-        return {name: _format_entity(name, known.get(name)) for name in names}
-
-
-def _format_entity(name: str, known: EntityName | None) -> str:
-    if known is None or known.label in (name, ""):
-        return name if known is None else known.curie or name
-    return f"{known.label} ({known.curie or name})"
-
-
-def print_skipped(result: ExportResult) -> None:
-    """Say on standard error which links were left out, and why.
+def print_skipped(result: ExportResult, noun: str = "link") -> None:
+    """Say on standard error what was left out, and why.
 
     Args:
         result: What was written.
+        noun: What it is, in the singular.
     """
     for reason, count in result.skipped.items():
-        click.echo(f"{format_count(count, 'link')} left out: {reason}", err=True)
+        click.echo(f"{format_count(count, noun)} left out: {reason}", err=True)
 
 
 def format_count(count: int, noun: str) -> str:

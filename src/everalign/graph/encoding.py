@@ -29,9 +29,12 @@ from everalign.io import (
     read_rows,
 )
 from everalign.io.links import REFUSED, SEVERAL, SWAPPED, UNKNOWN
+from everalign.io.objects import DataFrame, RdfGraph
 
 TripleSource: TypeAlias = TripleReader | Iterable[Triple] | Source
-LinkSource: TypeAlias = str | Path | LinkReader | Iterable[tuple[str, str]]
+LinkSource: TypeAlias = (
+    str | Path | LinkReader | Iterable[tuple[str, str]] | Mapping[str, str] | DataFrame | RdfGraph
+)
 EntitySource: TypeAlias = str | Path | Iterable[str]
 Pair: TypeAlias = tuple[int, int]
 Indexes: TypeAlias = tuple[NameIndex, NameIndex, NameIndex]

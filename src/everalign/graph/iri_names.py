@@ -51,6 +51,22 @@ def rank_naming_attribute(attribute: str) -> int | None:
     return None if match is None else _NAMING_ORDER.index(match[1].lower().replace("_", ""))
 
 
+def list_endings(text: str) -> tuple[str, ...]:
+    """List how the name of an entity may end, if a text is its last part.
+
+    Args:
+        text: What a person writes for an entity.
+
+    Returns:
+        The text behind each character that begins the last part of an IRI.
+
+    Example:
+        >>> "http://dbpedia.org/resource/Oslo".endswith(list_endings("Oslo"))
+        True
+    """
+    return tuple(f"{separator}{text}" for separator in "/#:")
+
+
 def extract_iri_names(entities: Sequence[str]) -> list[str | None]:
     """Extract the readable name from each IRI.
 

@@ -88,7 +88,8 @@ def _read_zip(path: Path) -> Iterator[ArchiveMember]:
     with archive:
         limit = _ExpansionLimit(path)
         for entry in archive.infolist():
-            if entry.is_dir():
+            # A damaged archive may have an entry without a name.
+            if entry.filename.endswith("/"):
                 continue
             name = _join_name(path, entry.filename)
             if entry.compress_type not in _ZIP_METHODS or entry.flag_bits & 1:  # encrypted

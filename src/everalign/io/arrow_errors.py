@@ -29,8 +29,15 @@ def convert_arrow_errors(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise InputError("does not exist", path=path) from None
-    # Damaged text and lengths end in errors of Python.
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+    # Damaged text, lengths and dictionaries end in errors of Python.
+    except (
+        pyarrow.ArrowException,
+        OSError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        IndexError,
+    ) as error:
         lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
         reason = (lines[0] if lines else type(error).__name__)[:200]
         raise InputError(f"cannot be read as Parquet ({reason})", path=path) from None

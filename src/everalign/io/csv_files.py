@@ -79,6 +79,9 @@ class TableText:
         is_whole = len(start) < BLOCK_BYTES // 2
         sample = start if is_whole else start[: start.rfind(b"\n") + 1] or start
         self._sample = sample.decode("utf-8", "replace").replace("\r\n", "\n")
+        if "\r" in self._sample and "\n" not in self._sample:
+            problem = "its lines end with carriage returns alone: save it with line feeds"
+            raise InputError(problem, path=context.path)
         self._dialect: CsvDialect | None = None
 
     @property
@@ -228,6 +231,9 @@ def read_table_text(text: TableText, context: ReadContext) -> Iterator[Statement
         return
     if not header:
         return
+    if len(header) == 1:
+        problem = f"has one column, {shorten_text(header[0])}: cells are separated by comma, "
+        raise InputError(f"{problem}semicolon, tab or vertical bar", path=context.path)
     converter: RowConverter | None = None
     for rows, lines in read_rows(text, context):
         if converter is None:
@@ -254,6 +260,7 @@ def read_rows(
         InputError: A row has another number of cells or wrong quotation, and errors are not
             skipped.
     """
+    header = text.peek_header()
     width = 0
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -263,6 +270,10 @@ def read_rows(
             lines.append(line)
         elif not width:
             width = len(row)
+            if strip_cells(row) != header:
+                # Errors that are skipped may not change what the columns are.
+                problem = "the header cannot be read; is it in another encoding?"
+                raise InputError(problem, path=context.path)
         else:
             problem = f"expected {width} cells as in the header, found {len(row)}"
             problem += f": {shorten_text(text.dialect.delimiter.join(row))}"

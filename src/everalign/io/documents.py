@@ -34,6 +34,7 @@ from everalign.io.terms import (
     format_checked_term,
     format_graph_name,
     group_statements,
+    shorten_text,
 )
 
 _STATEMENTS_PER_BATCH = 1000
@@ -346,7 +347,13 @@ class _DocumentParser:
         self._stream = syntax.stream_type(source, by_line=by_line)
 
     def parse_rows(self) -> Iterator[tuple[Triple, int]]:
+        unknown_keys: dict[str, None] = {}
+        has_rows = False
         for quad in self._parse_quads():
+            if self._syntax is _JSON_LD and ":" not in quad.predicate.value:
+                unknown_keys[quad.predicate.value] = None
+                continue
+            has_rows = True
             try:
                 row = self._format_row(quad)
             except InputError as error:
@@ -354,6 +361,11 @@ class _DocumentParser:
                 continue
             if self._context.keeps_graph(format_graph_name(quad.graph_name)):
                 yield row, self._stream.line or 0
+        if unknown_keys:
+            shown = shorten_text(", ".join(unknown_keys))
+            if not has_rows:
+                raise InputError(f"no key has an IRI, as by an @context: {shown}")
+            self._context.add_note(f"keys that no @context gives an IRI are left out: {shown}")
 
     def _format_row(self, quad: Quad) -> Triple:
         head, tail = self._format_node(quad.subject), self._format_node(quad.object)

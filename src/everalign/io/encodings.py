@@ -109,8 +109,9 @@ def open_as_utf8(
         found = next((name for first, name in _UTF16_STARTS if first.match(start)), None)
         reason = "by its first bytes"
     if found is None and (declaration := _XML_DECLARATION.match(start)):
-        found = _find_declared(declaration[2].decode("latin-1"), given, path)
-        reason = "as its XML declaration says"
+        declared = declaration[2].decode("latin-1")
+        found = _find_declared(declared, given, path)
+        reason = f"as its XML declaration says ({declared[:40]})"
     text = _Utf8Stream(stream, path, start.removeprefix(mark), given, tell)
     if found is not None:
         text.decide(found, reason)
@@ -196,7 +197,8 @@ class _Utf8Stream(io.RawIOBase):
         while _is_cut_off(chunk) and (more := self._stream.read1(_BLOCK_BYTES)):
             chunk += more
         text = chunk.decode("utf-8", "replace")
-        wrong = text.count("\ufffd")
+        # Some have been in the text: others that read it before could not decode it.
+        wrong = text.count("\ufffd") - chunk.count("\ufffd".encode())
         right = len(text) - wrong - sum(map(str.isascii, text)) if wrong else 0
         if wrong <= right * 4:  # a damaged character or two do not make another encoding
             self.decide("utf-8", "")

@@ -127,7 +127,7 @@ class RowConverter:
         attributes = [c for c in header if c not in self._links and c != self._id_column]
         by_number = self._id_column == ROW_NUMBER
         parts = [
-            f"read as {kind}, {self._row_count} rows",
+            f"read as {kind}, {self._row_count} row{'' if self._row_count == 1 else 's'}",
             "rows named by their number" if by_number else f"id column {self._id_column!r}",
             f"attributes {shorten_text(', '.join(attributes), 100)}" if attributes else "",
             f"links {shorten_text(', '.join(self._links), 100)}" if self._links else "",

@@ -164,6 +164,9 @@ _UNSUPPORTED_SUFFIXES = {
     ".7z": "7z",
     ".rar": "RAR",
 }
+_SPREADSHEET_SUFFIXES = frozenset([".xlsx", ".xls", ".ods"])
+# What a server may answer instead of a file.
+_WEB_PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
 
 
 # Enough to recognise an archive.
@@ -244,6 +247,8 @@ def open_files(
         InputError: A file cannot be read, has an unsupported format, or its content contradicts
             its name; or an archive has no file in a known format.
     """
+    if _get_suffix(path) in _SPREADSHEET_SUFFIXES:
+        raise InputError("is a spreadsheet: save it as CSV in UTF-8", path=path)
     with open_bytes(path) as file:
         # Opened once, since it may be a pipe.
         first_bytes = file.read(_ARCHIVE_START_BYTES)
@@ -332,6 +337,8 @@ def _recognise_format(path: Path, by_name: FileFormat | None, start: bytes) -> F
         problem = f"is named like a {by_name.name} file but does not begin like one"
         raise InputError(problem, path=path)
     line = _find_first_line(start.decode("utf-8", "replace"))
+    if _WEB_PAGE.match(line):
+        raise InputError("is a web page (HTML) and no graph", path=path)
     by_content = _recognise_line(line)
     if by_name is None:
         # Only here: a table may have names that look like a statement.

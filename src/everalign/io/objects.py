@@ -120,6 +120,30 @@ def list_object_columns(source: object) -> list[str]:
     return _open_frame(source).columns if _is_frame(source) else []
 
 
+def list_frame_rows(source: object, width: int) -> list[tuple[Any, ...]] | None:
+    """List the first cells of each row of a data frame.
+
+    Args:
+        source: An object that can be read.
+        width: How many columns.
+
+    Returns:
+        The rows without missing values; None if it is no data frame.
+
+    Raises:
+        InputError: It has fewer columns.
+    """
+    if not _is_frame(source):
+        return None
+    frame = _open_frame(source)
+    if len(frame.columns) < width:
+        problem = f"expected {width} columns, found {len(frame.columns)}"
+        raise InputError(f"{describe_object(source)}: {problem}")
+    columns = [_list_values(frame[column]) for column in frame.columns[:width]]
+    rows = zip(*columns, strict=True)
+    return [row for row in rows if all(value is not None for value in row)]
+
+
 def read_rows(rows: Iterable[Any]) -> Statements:
     """Read statements in memory: tuples of three names or of three terms of an RDF library.
 
@@ -147,7 +171,7 @@ def read_rows(rows: Iterable[Any]) -> Statements:
             raise InputError(problem) from None
         # Terms of rdflib are text as well, but of a type of their own.
         if type(head) is type(relation) is type(tail) is str:
-            names.append((head, relation, tail))
+            names.append(_check_names(head, relation, tail, number))
         else:
             try:
                 terms.append((_name_term(head), _name_term(relation), _name_term(tail)))
@@ -155,6 +179,16 @@ def read_rows(rows: Iterable[Any]) -> Statements:
                 raise InputError(f"row {number}: {error.problem}") from None
     statements, others = split_literals(names), group_statements(terms)
     return Statements(statements.triples + others.triples, statements.literals + others.literals)
+
+
+def _check_names(head: str, relation: str, tail: str, number: int) -> Triple:
+    """Refuse half characters, which no file can hold."""
+    try:
+        f"{head}{relation}{tail}".encode()
+    except UnicodeEncodeError:
+        found = shorten_text(repr((head, relation, tail)))
+        raise InputError(f"row {number}: has a character that is not Unicode: {found}") from None
+    return head, relation, tail
 
 
 def _is_rdflib_graph(source: object) -> bool:
@@ -167,12 +201,20 @@ def _is_frame(source: object) -> bool:
         from narwhals.dependencies import is_into_dataframe, is_into_lazyframe
     except ModuleNotFoundError:  # an older narwhals
         return False
-    return bool(is_into_dataframe(source) or is_into_lazyframe(source))
+    is_frame = is_into_dataframe(source) or is_into_lazyframe(source)
+    return bool(is_frame) or _is_record_batch(source)
+
+
+def _is_record_batch(source: object) -> bool:
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(source, arrow.RecordBatch)
 
 
 def _open_frame(source: Any) -> Any:
     import narwhals
 
+    if _is_record_batch(source):
+        source = sys.modules["pyarrow"].Table.from_batches([source])
     # The index of pandas is a column only if it has a name.
     if hasattr(source, "reset_index") and any(name is not None for name in source.index.names):
         source = source.reset_index()

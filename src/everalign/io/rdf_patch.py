@@ -149,7 +149,9 @@ def _expand_statement(text: str, prefixes: dict[str, str]) -> str:
         if prefix is None:
             return match[0]
         if prefix not in prefixes:
-            raise InputError(f"the prefix {prefix + ':'!r} is not declared by a row PA")
+            raise InputError(
+                f"the prefix {shorten_text(f'{prefix}:')} is not declared by a row PA"
+            )
         return f"<{prefixes[prefix]}{local}>"
 
     return _TOKEN.sub(expand_token, text)

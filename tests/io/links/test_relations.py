@@ -7,7 +7,6 @@ from io import BytesIO
 import pytest
 from pyoxigraph import RdfFormat, parse
 
-from everalign.errors import InputError
 from everalign.io import write_relations
 from everalign.io.links import RelationInclusion
 
@@ -45,12 +44,12 @@ def test_inclusions_are_written_as_statements(
     assert [tuple(str(part).strip("<>") for part in quad)[:3] for quad in read] == expected
 
 
-def test_nothing_is_written_if_a_name_is_not_an_iri() -> None:
+def test_a_relation_that_is_no_iri_is_left_out_and_counted() -> None:
     stream = BytesIO()
     good, bad = ("urn:l", "urn:r", False, 1.0, 1.0), ("knows", "urn:r", False, 1.0, 0.0)
-    with pytest.raises(InputError, match="'knows' is not an absolute IRI"):
-        write_relations([good, bad], stream, 0.5)
-    assert stream.getvalue() == b""
+    result = write_relations([bad, good], stream, 0.5)
+    assert result == (1, {"a name is not a valid absolute IRI": 1})
+    assert stream.getvalue().startswith(b"<urn:l> ")
 
 
 def test_a_relation_below_the_threshold_may_have_any_name() -> None:

@@ -37,19 +37,27 @@ from everalign.io.links.formats import LINK_FORMATS, LinkFormat, iterate_links, 
 from everalign.io.links.prefixes import WELL_KNOWN_PREFIXES, combine_prefixes
 from everalign.io.links.records import (
     BLANK_NODE_PREFIX,
+    BLANK_NODE_PROBLEM,
     LINK_PREDICATES,
     ExportStyle,
     LinkLine,
     LinkRow,
     Prefixes,
+    find_name_problem,
     find_rdf_problem,
 )
-from everalign.io.links.same_as import RelationInclusion, write_classes, write_relations
+from everalign.io.links.same_as import (
+    RelationInclusion,
+    WrittenStatements,
+    write_classes,
+    write_relations,
+)
 from everalign.io.links.sssom import NO_LICENSE, JustifiedMapping, MappingSet, write_sssom
 from everalign.io.links.sssom_check import Problem, check_sssom
 
 __all__ = [
     "BLANK_NODE_PREFIX",
+    "BLANK_NODE_PROBLEM",
     "FEED_FORMATS",
     "LINK_FORMATS",
     "LINK_PREDICATES",
@@ -72,8 +80,10 @@ __all__ = [
     "Problem",
     "RelationInclusion",
     "VersionRange",
+    "WrittenStatements",
     "check_sssom",
     "combine_prefixes",
+    "find_name_problem",
     "find_rdf_problem",
     "iterate_links",
     "read_links",

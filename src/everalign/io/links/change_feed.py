@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import IO, NamedTuple
 
 from everalign.errors import ConfigError
+from everalign.io.links.records import find_name_problem
 from everalign.io.links.same_as import format_same_as
 from everalign.io.links.tables import format_json_line
 
@@ -47,8 +49,8 @@ def write_change_feed(
     format: str,
     span: VersionRange,
     removals: IO[bytes] | None = None,
-) -> None:
-    """Write changes of links, removals first.
+) -> dict[str, int]:
+    """Write changes of links, removals first; those that RDF cannot hold are left out.
 
     Args:
         changes: The changes.
@@ -57,14 +59,16 @@ def write_change_feed(
         span: The versions, for the header of RDF Patch.
         removals: Where to write removals as N-Triples, which cannot express them otherwise.
 
+    Returns:
+        How many were left out, by the reason.
+
     Raises:
         ConfigError: The format is unknown, or does not fit the removals.
-        InputError: A name is not an absolute IRI, and the format is not JSON lines.
-
     >>> from io import BytesIO
     >>> stream = BytesIO()
     >>> gone = LinkChange("remove", "urn:a", "urn:b", 0.5, "found", 2, "no longer found")
     >>> write_change_feed([gone], stream, "patch", VersionRange("urn:1", "urn:2"))
+    {}
     >>> print(stream.getvalue().decode().rstrip())
     H id <urn:2> .
     H prev <urn:1> .
@@ -81,10 +85,14 @@ def write_change_feed(
     ordered = sorted(changes, key=lambda change: change.op != "remove")
     if format == "jsonl":
         stream.writelines([_format_json(change) for change in ordered])
-    elif format == "patch":
-        stream.writelines(_format_patch(ordered, span))
+        return {}
+    problems = [find_name_problem(change.left, change.right) for change in ordered]
+    stated = [change for change, problem in zip(ordered, problems, strict=True) if not problem]
+    if format == "patch":
+        stream.writelines(_format_patch(stated, span))
     else:
-        _write_statements(ordered, stream, removals)
+        _write_statements(stated, stream, removals)
+    return dict(Counter(problem for problem in problems if problem))
 
 
 def _write_statements(
@@ -96,7 +104,6 @@ def _write_statements(
             f"N-Triples cannot express removals ({len(removed)} links): "
             "use --format patch, or --removals FILE"
         )
-    # Both lists are complete before either is written: an invalid name leaves both files empty.
     added = _format_statements(
         change for change in changes if change.op != "remove" and not change.known
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from everalign.errors import SeedError
 from everalign.io.filters import MAX_LISTED_ERRORS, ReadContext, SkippedLine
 from everalign.io.links.formats import choose_reader
+from everalign.io.links.pair_objects import list_pairs
 from everalign.io.links.records import LinkLine
+from everalign.io.objects import DataFrame, RdfGraph
 from everalign.io.terms import shorten_text
 
 _WORDS = re.compile(r"[^\W\d_][\w .-]*")
@@ -39,7 +41,8 @@ class LinkReader:
     end.
 
     Args:
-        source: A file in any format of links, or pairs of names.
+        source: A file in any format of links, or pairs of names; also a mapping, a data frame, or
+            a graph with owl:sameAs.
         skip_errors: Whether to leave out faulty links, instead of raising an error.
 
     >>> reader = LinkReader([("a", "A"), ("x", "A")], skip_errors=True)
@@ -52,9 +55,12 @@ class LinkReader:
     """
 
     def __init__(
-        self, source: str | Path | Iterable[tuple[str, str]], *, skip_errors: bool = False
+        self,
+        source: str | Path | Iterable[tuple[str, str]] | Mapping[str, str] | DataFrame | RdfGraph,
+        *,
+        skip_errors: bool = False,
     ) -> None:
-        self._pairs = None if isinstance(source, str | Path) else list(source)
+        self._pairs = None if isinstance(source, str | Path) else list_pairs(source)
         self.path = Path(source) if isinstance(source, str | Path) else None
         self._skip_errors = skip_errors
         self._start()

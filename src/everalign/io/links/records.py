@@ -29,6 +29,7 @@ LINK_PREDICATES: Mapping[str, str] = {
 # What links may be read from: schema.org is written both ways.
 LINK_PREDICATE_IRIS = frozenset([*LINK_PREDICATES.values(), "https://schema.org/sameAs"])
 BLANK_NODE_PREFIX = "_:"
+BLANK_NODE_PROBLEM = "an entity is a blank node"
 # Nobody can own this host: the IRIs of blank nodes lead nowhere.
 SKOLEM_BASE = "http://everalign.invalid/"
 
@@ -321,9 +322,27 @@ def find_rdf_problem(row: LinkRow) -> str | None:
     Returns:
         The problem; None if there is none.
     """
-    if not (is_valid_iri(row.left) and is_valid_iri(row.right)):
-        return "a name is not a valid absolute IRI"
+    problem = find_name_problem(row.left, row.right)
+    if problem is not None:
+        return problem
     return None if isfinite(row.score) else "the score is not a finite number"
+
+
+def find_name_problem(*names: str) -> str | None:
+    """Find out why names cannot be in a statement of RDF about both graphs.
+
+    Args:
+        names: Names of entities or relations.
+
+    Returns:
+        The problem; None if there is none.
+
+    >>> find_name_problem("http://example.org/Zoë", "_:b0")
+    'an entity is a blank node'
+    """
+    if any(name.startswith(BLANK_NODE_PREFIX) for name in names):
+        return BLANK_NODE_PROBLEM
+    return None if all(map(is_valid_iri, names)) else "a name is not a valid absolute IRI"
 
 
 def check_iri(name: str, format: str = "N-Triples") -> str:

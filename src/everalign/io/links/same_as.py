@@ -7,9 +7,10 @@ with its score (RDF 1.2), by the properties of SSSOM: ``sssom:confidence`` for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TypeAlias, cast
+from typing import IO, NamedTuple, TypeAlias, cast
 
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
 
@@ -29,6 +30,7 @@ from everalign.io.links.records import (
     LinkRow,
     Prefixes,
     check_iri,
+    find_name_problem,
     format_decimal,
 )
 from everalign.io.streams import TextBlock, open_stream, read_text_blocks
@@ -58,6 +60,16 @@ _INVERSE_OF = "http://www.w3.org/2002/07/owl#inverseOf"
 _NumberedQuad: TypeAlias = tuple[Quad, int]
 # Left and right relation, whether the right one is inverted, P(left ⊆ right), P(right ⊆ left).
 RelationInclusion: TypeAlias = tuple[str, str, bool, float, float]
+# Subject, predicate and object.
+_Statement: TypeAlias = tuple[str, str, str]
+
+
+class WrittenStatements(NamedTuple):
+    """What became of statements that were to be written."""
+
+    written: int
+    skipped: Mapping[str, int]
+    """How many were left out, by the reason."""
 
 
 def format_same_as(left: str, right: str, predicate: str = SAME_AS) -> str:
@@ -220,8 +232,8 @@ def iterate_same_as(file: OpenedFile) -> Iterator[LinkLine]:
 
 def write_relations(
     relations: Iterable[RelationInclusion], stream: IO[bytes], accept: float
-) -> None:
-    """Write a relation alignment as N-Triples; nothing is written if a name is not an IRI.
+) -> WrittenStatements:
+    """Write a relation alignment as N-Triples; what RDF cannot hold is left out.
 
     Inclusion in one direction is written as ``rdfs:subPropertyOf``, in both directions as
     ``owl:equivalentProperty``. An inverted relation is written only if both directions hold, as
@@ -233,23 +245,24 @@ def write_relations(
         stream: Where to write.
         accept: The lowest probability at which an inclusion holds.
 
-    Raises:
-        InputError: The name of a relation is not an absolute IRI.
+    Returns:
+        The numbers of statements.
 
     >>> from io import BytesIO
     >>> stream = BytesIO()
     >>> write_relations([("urn:capital", "urn:city", False, 0.9, 0.2)], stream, 0.5)
+    WrittenStatements(written=1, skipped={})
     >>> stream.getvalue()
     b'<urn:capital> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn:city> .\\n'
     """
-    # A list, so that an invalid name raises before anything is written.
-    stream.writelines([line for row in relations for line in _format_relation(*row, accept)])
+    statements = (item for row in relations for item in _state_relation(*row, accept))
+    return _write_statements(statements, stream)
 
 
 def write_classes(
     classes: Iterable[tuple[str, str, float, float]], stream: IO[bytes], accept: float
-) -> None:
-    """Write a class alignment as N-Triples; nothing is written if a name is not an IRI.
+) -> WrittenStatements:
+    """Write a class alignment as N-Triples; what RDF cannot hold is left out.
 
     Inclusion in one direction is written as ``rdfs:subClassOf``, in both directions as
     ``owl:equivalentClass``.
@@ -259,39 +272,48 @@ def write_classes(
         stream: Where to write.
         accept: The lowest probability at which an inclusion holds.
 
-    Raises:
-        InputError: The name of a class is not an absolute IRI.
+    Returns:
+        The numbers of statements.
     """
-    lines = []
+    statements: list[_Statement] = []
     for left, right, left_in_right, right_in_left in classes:
         if min(left_in_right, right_in_left) >= accept:
-            lines.append(_format_statement(left, _EQUIVALENT_CLASS, right))
+            statements.append((left, _EQUIVALENT_CLASS, right))
         elif left_in_right >= accept:
-            lines.append(_format_statement(left, _SUB_CLASS_OF, right))
+            statements.append((left, _SUB_CLASS_OF, right))
         elif right_in_left >= accept:
-            lines.append(_format_statement(right, _SUB_CLASS_OF, left))
-    stream.writelines(lines)
+            statements.append((right, _SUB_CLASS_OF, left))
+    return _write_statements(statements, stream)
 
 
-def _format_relation(
+def _write_statements(statements: Iterable[_Statement], stream: IO[bytes]) -> WrittenStatements:
+    written = 0
+    skipped: Counter[str] = Counter()
+    for subject, predicate, target in statements:
+        problem = find_name_problem(subject, target)
+        if problem is None:
+            stream.write(f"<{subject}> <{predicate}> <{target}> .\n".encode())
+            written += 1
+        else:
+            skipped[problem] += 1
+    return WrittenStatements(written, dict(skipped))
+
+
+def _state_relation(
     left: str,
     right: str,
     is_inverse: bool,
     left_in_right: float,
     right_in_left: float,
     accept: float,
-) -> Iterator[bytes]:
+) -> Iterator[_Statement]:
     left_included, right_included = left_in_right >= accept, right_in_left >= accept
     if left_included and right_included:
-        yield _format_statement(left, _INVERSE_OF if is_inverse else _EQUIVALENT_PROPERTY, right)
+        yield left, _INVERSE_OF if is_inverse else _EQUIVALENT_PROPERTY, right
     elif left_included and not is_inverse:
-        yield _format_statement(left, _SUB_PROPERTY_OF, right)
+        yield left, _SUB_PROPERTY_OF, right
     elif right_included and not is_inverse:
-        yield _format_statement(right, _SUB_PROPERTY_OF, left)
-
-
-def _format_statement(subject: str, predicate: str, target: str) -> bytes:
-    return f"<{check_iri(subject)}> <{predicate}> <{check_iri(target)}> .\n".encode()
+        yield right, _SUB_PROPERTY_OF, left
 
 
 def _score_property(row: LinkRow, style: ExportStyle) -> str:

@@ -67,9 +67,12 @@ def check_sssom(path: str | Path) -> list[Problem]:
     path = Path(path)
     block, table = _split_file(path)
     metadata, problems = _parse_metadata(block)
+    # In a block that is not YAML all slots and prefixes would be missing: its own problem is
+    # enough.
+    if problems and not metadata.slots:
+        return problems
     if _has_byte_order_mark(path):
         problems.append(Problem(1, "the file starts with a byte order mark, which is not allowed"))
-    # In a block that is not YAML all slots would be missing: its own problem is enough.
     if block and not problems:
         problems += _check_metadata(metadata)
     if not block:
