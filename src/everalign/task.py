@@ -321,7 +321,7 @@ class UpdateContext:
         decided = self._decided_pairs | set(store.read_decisions_of(left, right))
         before = store.read_decisions_of(*list_entities(decided))
         coming = [] if self.pending is None else self.session.coming_decisions()
-        kinds = fold_decisions(before, coming)
+        kinds = fold_decisions(before, coming, self.session.config.cardinality)
         pairs = sorted(pair for pair in decided if NO_ENTITY not in pair)
         present = self._mark_present_pairs(pairs)
         trusted = [

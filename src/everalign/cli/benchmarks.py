@@ -106,6 +106,7 @@ def bench(
     method: str | None,
     seed: int | None,
     merge_rule: str | None,
+    cardinality: str | None,
     classes: tuple[str, ...],
     other_classes: tuple[str, ...],
     config: Path | None,
@@ -120,7 +121,7 @@ def bench(
     """
     from everalign.benchmark.protocol import BenchmarkRun
 
-    settings = read_config(config, method, seed, merge_rule, classes, other_classes)
+    settings = read_config(config, method, seed, merge_rule, cardinality, classes, other_classes)
     first, last = snapshots or (0, None)
     _run_benchmark(BenchmarkRun(dataset, settings, first, last, names=names), result_file)
 

@@ -221,8 +221,7 @@ def _name_entities(
     explanation: EntityExplanation, formatter: EntityFormatter
 ) -> tuple[dict[str, str], dict[str, str]]:
     """What to print for the left and right entities of an explanation, and their neighbours."""
-    links = [] if explanation.link is None else [explanation.link]
-    rows: list[Link | CandidateExplanation] = [*links, *explanation.candidates]
+    rows: list[Link | CandidateExplanation] = [*explanation.links, *explanation.candidates]
     evidence = [item for row in explanation.candidates for item in row.evidence]
     left, right = [row.left for row in rows], [row.right for row in rows]
     return (
@@ -234,7 +233,8 @@ def _name_entities(
 def _print_explanation(
     explanation: EntityExplanation, candidate_limit: int, evidence_limit: int, names: Names
 ) -> None:
-    click.echo(clean_text(f"  {_format_link(explanation.link, names)}"))
+    for line in [_format_link(link, names) for link in explanation.links] or ["no link"]:
+        click.echo(clean_text(f"  {line}"))
     for candidate in explanation.candidates[:candidate_limit]:
         shown = names[0][candidate.left], names[1][candidate.right]
         other = shown[1] if explanation.side == "left" else shown[0]
@@ -245,9 +245,7 @@ def _print_explanation(
     click.echo(clean_text(f"  {explanation.reason}"))
 
 
-def _format_link(link: Link | None, names: Names) -> str:
-    if link is None:
-        return "no link"
+def _format_link(link: Link, names: Names) -> str:
     pair = f"{names[0][link.left]} – {names[1][link.right]}"
     return f"link {pair}, {link.origin}, {link.score:.3f}, since version {link.since}"
 
