@@ -55,3 +55,12 @@ class Cardinality(StrEnum):
     def unique_sides(self) -> tuple[bool, bool]:
         """The same for the left and the right side."""
         return self.unique_left, self.unique_right
+
+    @property
+    def labelled_sides(self) -> tuple[bool, bool]:
+        """The sides from which links are counted and learned: unique ones, or both if none is.
+
+        An entity that has one link at most has no other; of one that may have several, a known
+        link says nothing about the rest.
+        """
+        return self.unique_sides if any(self.unique_sides) else (True, True)

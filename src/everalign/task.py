@@ -184,6 +184,7 @@ class UpdateContext:
             removed_link_count=self._count_removed_links(),
             rejected=self.rejected_pairs,
             unaligned_entities=self.unaligned_entities,
+            cardinality=self.session.config.cardinality,
         )
 
     @property
@@ -515,6 +516,7 @@ class StoredTask(AlignmentTask):
         self.__dict__.update(
             _context=context,
             rescore_all=context.rescore_all,
+            cardinality=context.session.config.cardinality,
             left=context.graphs[0],
             right=context.graphs[1],
         )

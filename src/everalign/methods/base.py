@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._progress import Progress
+from everalign.cardinality import Cardinality
 from everalign.graph import AttributeTriples, Graph, IntArray
 from everalign.matching import NO_PAIRS, CandidatePairs
 
@@ -89,6 +90,8 @@ class AlignmentTask:
             None if that is not known.
         decision_changes: Which trusted links and decisions have changed since then; None if that
             is not known.
+        cardinality: How many links an entity may have. Methods that are not registered with
+            `any_cardinality` are only ever given one-to-one.
     """
 
     left: Graph
@@ -109,6 +112,7 @@ class AlignmentTask:
     unaligned_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
     changes: tuple[GraphChange, GraphChange] | None = None
     decision_changes: DecisionChange | None = None
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
 
     @property
     def excluded_entities(self) -> tuple[IntArray, IntArray]:
@@ -169,7 +173,8 @@ class Method(Protocol):
             progress: To be called now and then.
 
         Returns:
-            At most one pair per entity. Pairs below the threshold become proposals.
+            Pairs that satisfy the cardinality of the task: at most one per entity, unless it
+            allows more. Pairs below the threshold become proposals.
         """
         ...
 

@@ -28,7 +28,7 @@ from everalign.benchmark.synthetic import SampleConfig
 from everalign.methods import AlignmentTask, StateArrays
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.alignment_state import AlignmentState
-from everalign.methods.evidence.candidates import select_one_to_one
+from everalign.methods.evidence.candidates import select_pairs
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import combine_confidence
 from everalign.methods.evidence.method import Evidence
@@ -121,7 +121,7 @@ def test_what_follows_from_scores_is_as_if_computed_anew(
         assert [s.tolist() for s in sums] == [s.tolist() for s in blocks.sums]
         confidence, selected = list_decided(state)
         assert confidence.tolist() == compute_expected_confidence(state).tolist()
-        rows = select_one_to_one(probabilities.table, confidence)
+        rows = select_pairs(probabilities.table, confidence)
         assert np.flatnonzero(selected).tolist() == sorted(rows.tolist())
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from everalign._progress import Progress
 from everalign.graph import IntArray
+from everalign.matching import mark_listed_pairs
 from everalign.methods.base import AlignmentTask
-from everalign.methods.evidence.candidates import MatchProbabilities, select_one_to_one
+from everalign.methods.evidence.candidates import MatchProbabilities, select_pairs
 from everalign.methods.evidence.classifier import (
     TrainedModels,
     TrainingLabels,
@@ -105,12 +106,14 @@ class SeedSplit:
             return self.held_out
         config = graphs.config
         table = probabilities.select_at_least(config.min_self_training_probability).table
-        rows = select_one_to_one(table, probabilities.look_up(table))
+        rows = select_pairs(table, probabilities.look_up(table), config.cardinality)
         pairs = np.stack([table.left[rows], table.right[rows]], axis=1)
-        # A pair that shares an entity with a held-out link is that link, or is wrong.
-        known = np.isin(pairs[:, 0], self.held_out[:, 0]) | np.isin(
-            pairs[:, 1], self.held_out[:, 1]
-        )
+        # A pair that shares an entity with a held-out link is that link, or is wrong; unless the
+        # entity may have several.
+        known = mark_listed_pairs(pairs[:, 0], pairs[:, 1], self.held_out)
+        for side, is_unique in enumerate(config.cardinality.unique_sides):
+            if is_unique:
+                known |= np.isin(pairs[:, side], self.held_out[:, side])
         pairs = pairs[~known]
         if graphs.self_trained:
             # Every n-th pair, evenly over the ids: the choice must not depend on chance.
@@ -167,7 +170,9 @@ def train_models(
                 graphs = train_translations(graphs, probabilities)
                 compared = replace_translations(compared, graphs)
             pairs = split.choose_training_pairs(graphs, probabilities)
-            labels = TrainingLabels.from_pairs(pairs, graphs.sizes, config.fold_count)
+            labels = TrainingLabels.from_pairs(
+                pairs, graphs.sizes, config.fold_count, config.cardinality
+            ).with_doubtful(probabilities.select_at_least(config.max_wrong_probability).table)
             # With few named entities, propagation is the better guide.
             too_few = graphs.self_trained and len(pairs) < config.min_self_training_pairs
             if too_few or not labels.can_train(compared.table):
