@@ -283,12 +283,15 @@ def _search_both_sides(
     )  # fmt: skip
 
 
-def propagate(graphs: GraphPair, progress: Progress) -> MatchProbabilities:
+def propagate(
+    graphs: GraphPair, progress: Progress, cardinality: Cardinality | None = None
+) -> MatchProbabilities:
     """Propagate match probabilities without the classifier, for as long as they grow.
 
     Args:
         graphs: The graphs.
         progress: Called after each round.
+        cardinality: Which pairs can be matches together; None for that of the graphs.
 
     Returns:
         The match probabilities of the last round.
@@ -297,14 +300,19 @@ def propagate(graphs: GraphPair, progress: Progress) -> MatchProbabilities:
     rounds = graphs.config.max_propagation_rounds
     for number in range(rounds):
         progress("propagating", number, rounds)
-        before, probabilities = probabilities, _propagate_once(graphs, probabilities)
+        before = probabilities
+        probabilities = _propagate_once(
+            graphs, probabilities, cardinality or graphs.config.cardinality
+        )
         total, growth = before.probability.sum(), graphs.config.min_propagation_growth
         if probabilities.probability.sum() <= growth * total:
             break
     return probabilities
 
 
-def _propagate_once(graphs: GraphPair, probabilities: MatchProbabilities) -> MatchProbabilities:
+def _propagate_once(
+    graphs: GraphPair, probabilities: MatchProbabilities, cardinality: Cardinality
+) -> MatchProbabilities:
     """Compute the match probability of the pairs that are each other's best candidate.
 
     With support s, and a and b for the second best support of the left and of the right entity,
@@ -318,7 +326,6 @@ def _propagate_once(graphs: GraphPair, probabilities: MatchProbabilities) -> Mat
     )
     left = _split_best_two(*from_left, graphs.sizes[0])
     right = _split_best_two(*from_right, graphs.sizes[1])
-    cardinality = graphs.config.cardinality
     if cardinality is not Cardinality.ONE_TO_ONE:
         parts = []
         if cardinality is not Cardinality.ONE_TO_MANY:

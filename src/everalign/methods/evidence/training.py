@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from everalign._progress import Progress
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.matching import mark_listed_pairs
 from everalign.methods.base import AlignmentTask
@@ -156,7 +157,9 @@ def train_models(
         The models with the candidates; None if there is too little to train on.
     """
     config = graphs.config
-    probabilities = start or propagate(graphs, progress)
+    # Where no side excludes anything, only mutual best pairs are sure enough to start from.
+    mutual = None if any(config.cardinality.unique_sides) else Cardinality.ONE_TO_ONE
+    probabilities = start or propagate(graphs, progress, mutual)
     rounds = config.classifier_rounds if start is None else config.retraining_rounds
     if rounds == 0:
         return None
