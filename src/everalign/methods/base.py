@@ -124,19 +124,23 @@ class AlignmentTask:
         return left, right
 
     def unlinked_entities(self) -> tuple[IntArray, IntArray]:
-        """List the entities that exist, have no trusted link and may have a counterpart.
+        """List the entities that exist and may have a link besides the trusted ones.
 
         Returns:
-            Ids of left and of right entities, ascending.
+            Ids of left and of right entities, ascending: those without a trusted link, and with
+            one if the cardinality allows more.
         """
         # Validation links count: they are trusted, although nothing is trained on them.
         trusted = np.concatenate([self.seeds, self.validation])
         counts = self.left.entity_count, self.right.entity_count
         left, right = (
             _list_other_ids(
-                counts[side], np.concatenate([trusted[:, side], self.excluded_entities[side]])
+                counts[side],
+                np.concatenate(
+                    [trusted[:, side] if is_unique else NO_ENTITIES, self.excluded_entities[side]]
+                ),
             )
-            for side in range(2)
+            for side, is_unique in enumerate(self.cardinality.unique_sides)
         )
         return left, right
 

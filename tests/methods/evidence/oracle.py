@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from everalign.graph import IntArray
+from everalign.matching import mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.alignment_state import AlignmentState
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
@@ -129,8 +130,8 @@ def _find_affected(
     excluded = [np.setxor1d(*ids) for ids in zip(before.excluded, after.excluded, strict=True)]
     matches = probabilities.select_at_least(config.min_match_probability).table
     lost = ~graphs.mark_admissible(matches.left, matches.right)
-    is_candidate = probabilities.table.find_rows(*graphs.rejected.T) >= 0
-    rejected = graphs.rejected[is_candidate]
+    is_candidate = probabilities.table.find_rows(*graphs.barred.T) >= 0
+    rejected = graphs.barred[is_candidate]
     return unite(
         AffectedEntities.from_ids(sizes, *changed),
         AffectedEntities.from_ids(sizes, *relinked),
@@ -208,6 +209,7 @@ def _drop_ungrounded(
     nodes = np.repeat(np.arange(graphs.left.node_count), matches.stop - matches.start)
     # Only unlinked entities need grounds: anchors are certain.
     grounded = ~graphs.searchable[0][nodes]
+    grounded |= mark_listed_pairs(nodes, matches.counterpart, graphs.anchors)
     grows = True
     while grows:
         grows = False

@@ -69,7 +69,7 @@ class SampleConfig:
     misspelt_share: float = 0.3
     """Share of the labels of a graph that are misspelt."""
     left_duplicate_share: float = 0.0
-    """Share of the entities of the left graph that are in it twice, each with some of the facts."""
+    """Share of the left entities that are in their graph twice, each with some of the facts."""
     right_duplicate_share: float = 0.0
     """The same for the right graph."""
 

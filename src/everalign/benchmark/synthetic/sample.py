@@ -336,7 +336,7 @@ def _list_named(view: GraphView, world_size: int) -> Ids:
 
 def _list_gold_pairs(left: GraphView, right: GraphView, world_size: int) -> Ids:
     """List all pairs of a left and a right entity that stand for the same entity of the world."""
-    right_of = {entity: duplicate for entity, duplicate in right.duplicates.tolist()}
+    right_of = dict(right.duplicates.tolist())
     named = _list_named(left, world_size)
     others = [(a, right_of[entity]) for entity, a in named.tolist() if entity in right_of]
     # Those of the world first: without duplicates they are all.
