@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests import toy
 
-from everalign import Aligner, ChangeSet, Config
+from everalign import Aligner, ChangeSet, Config, Link
 from everalign.benchmark.metrics import score_links
 from everalign.benchmark.synthetic import Sample, SampleConfig, generate_sample
 from everalign.cardinality import Cardinality
@@ -158,7 +158,8 @@ def test_pages_explanations_and_details_have_all_links(tmp_path: Path) -> None:
         details = view.entity("Осло")
         names = {entity.name for entity in details.counterparts}
         assert names == {"Oslo", "Christiania", "Trondheim"}
-        listed, after = [], None
+        listed: list[Link] = []
+        after = None
         while True:
             page = view.links(after=after, limit=1)
             listed += page.links

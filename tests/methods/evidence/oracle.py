@@ -21,10 +21,10 @@ from everalign.methods.evidence.neighbourhood import (
     compare_neighbourhoods,
 )
 from everalign.methods.evidence.propagation import GraphPair, find_candidates, select_matches
+from everalign.methods.evidence.relation_sums import RelationSums
 from everalign.methods.evidence.relations import (
     Matches,
     RelationInclusions,
-    align_relations,
     find_inclusion,
 )
 from everalign.methods.evidence.rounds import AffectedEntities, find_affected_neighbours
@@ -98,7 +98,10 @@ def update_whole_graph(before: AlignmentState, after: AlignmentState, changed: I
     scores = read_scores(before.blocks, graphs.sizes)
     affected = _find_affected(before.blocks, after.blocks, graphs, scores.probabilities, changed)
     matches = select_matches(graphs, scores.probabilities)
-    relations = align_relations(graphs.left, graphs.right, matches, config)
+    # The sums of all edges, in fixed point as updates keep them: sums of floating point numbers
+    # round differently, and a tree may have its limit in between.
+    sums = RelationSums.from_graphs(graphs.left, graphs.right, matches)
+    relations = sums.compute_inclusions(config)
     scores = _drop_inadmissible(graphs, scores)
     scores, ungrounded = _drop_ungrounded(graphs, scores, relations)
     affected = unite(
