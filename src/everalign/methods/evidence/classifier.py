@@ -22,6 +22,7 @@ from everalign.methods.evidence.features import (
     LITERAL_FEATURES,
     PROBABILITY_FEATURES,
     ComparedCandidates,
+    list_competitor_columns,
 )
 from everalign.methods.evidence.trees import TreeModel, parse_trees
 
@@ -324,7 +325,10 @@ class PairClassifier:
             The classifier.
         """
         # Features are hidden in one way only: their columns are left out of the training rows.
-        hidden = PROBABILITY_FEATURES if self_trained else frozenset()
+        hidden: frozenset[str] = frozenset()
+        if self_trained:
+            # Sure pairs have no rival: a model that saw rivals would take duplicates for wrong.
+            hidden = PROBABILITY_FEATURES | list_competitor_columns(config.cardinality)
         # Two models, since the trees of a single one split by neighbours first and made too little
         # of literals (docs/decisions/0015-literal-evidence.md).
         neighbour_hidden = hidden | LITERAL_FEATURES
