@@ -35,7 +35,10 @@ def test_what_is_written_reads_back(
         ("seed = true", "'seed' must be of type int, not True"),
         ("seed = -1", "'seed' must be a number from 0 on"),
         ("settings = 3", "'settings' must be a table"),
-        ("sede = 1", "unknown setting 'sede'; choose from classes, languages, merge_rule"),
+        (
+            "sede = 1",
+            "unknown setting 'sede'; choose from cardinality, classes, languages",
+        ),
         ("seed = ", "not valid TOML"),
     ],
 )

@@ -65,13 +65,15 @@ class Toy:
 
     def candidates(self, problem: AlignmentTask, progress: Progress) -> CandidatePairs:
         left, right = (set(side.tolist()) for side in problem.unlinked_entities())
-        rejected = set(map(tuple, problem.rejected.tolist()))
+        unique_left, unique_right = problem.cardinality.unique_sides
+        decided = np.concatenate([problem.rejected, problem.seeds, problem.validation])
+        rejected = set(map(tuple, decided.tolist()))
         rows = []
         for pair in sorted(considered(problem), key=lambda pair: -pair.confidence):
             is_free = pair.left in left and pair.right in right
             if is_free and (pair.left, pair.right) not in rejected:
-                left.remove(pair.left)
-                right.remove(pair.right)
+                left -= {pair.left} if unique_left else set()
+                right -= {pair.right} if unique_right else set()
                 rows.append((pair.left, pair.right, pair.confidence))
         columns = zip(*rows, strict=True) if rows else ((), (), ())
         notes = (f"{len(problem.seeds)} seeds, {self.full_passes} full passes",)
@@ -162,7 +164,7 @@ def register_toy() -> None:
     register_method(
         MethodEntry(
             "toy", "counts shared seeds", lambda settings, seed: Toy(**settings),
-            merge_rule="latest", calibrated=True,
+            merge_rule="latest", calibrated=True, any_cardinality=True,
         )
     )  # fmt: skip
 

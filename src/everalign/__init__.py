@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from everalign.aligner import Aligner
     from everalign.benchmark.metrics import Scores, ThresholdScores
     from everalign.benchmark.protocol import BenchmarkRun
+    from everalign.cardinality import Cardinality
     from everalign.changeset import ChangeSet
     from everalign.config import Config
     from everalign.errors import (
@@ -94,6 +95,7 @@ _MODULES = {
     "benchmark.metrics": ["Scores", "ThresholdScores"],
     "benchmark.protocol": ["BenchmarkRun"],
     "changeset": ["ChangeSet"],
+    "cardinality": ["Cardinality"],
     "config": ["Config"],
     "errors": [
         "ConfigError",
@@ -169,6 +171,7 @@ __all__ = [
     "CandidateEvidence",
     "CandidateExplanation",
     "CandidatePairs",
+    "Cardinality",
     "ChangeSet",
     "ClassAlignment",
     "ClassSummary",

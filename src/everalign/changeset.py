@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from everalign._progress import Progress, no_progress
+from everalign.cardinality import Cardinality
 from everalign.errors import InputError, SeedError
 from everalign.graph import (
     EntitySource,
@@ -135,11 +137,13 @@ class StateBefore:
         facts: The facts of both graphs.
         decisions: The last decision about each pair, with those that are waiting.
         was_decided: Whether there ever was a decision about a pair, also if withdrawn.
+        cardinality: Which trusted links contradict each other.
     """
 
     facts: FactIndex = field(default_factory=lambda: SnapshotFacts(GraphSnapshot()))
     decisions: Decisions = field(default_factory=dict)
     was_decided: PairCheck = lambda _: False
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
 
     def list_trusted_pairs(self) -> IntArray:
         """List the pairs that people have given or confirmed.
@@ -352,12 +356,12 @@ def _encode_decisions(
         # What is withdrawn already may be withdrawn again: a command can be run twice.
         return None if before.was_decided(pair) else "was neither given nor confirmed nor rejected"
 
-    seeds = encode_links(change.seeds, *vocabularies, known=trusted, refuse=refuse_rejected)
-    validation = encode_links(
-        change.validation, *vocabularies, taken=seeds, known=trusted, refuse=refuse_rejected
-    )
+    encode = partial(encode_links, left=vocabularies[0], right=vocabularies[1])
+    encode = partial(encode, cardinality=before.cardinality)
+    seeds = encode(change.seeds, known=trusted, refuse=refuse_rejected)
+    validation = encode(change.validation, taken=seeds, known=trusted, refuse=refuse_rejected)
     # Without `known`: a confirmation may contradict earlier trusted links, and replaces them.
-    confirmed = encode_links(change.confirmed, *vocabularies)
+    confirmed = encode(change.confirmed)
     rejected = encode_pairs(change.rejected, *vocabularies)
     _check_contradiction(confirmed, rejected, vocabularies)
     withdrawn = encode_pairs(change.withdrawn, *vocabularies, refuse=refuse_undecided)

@@ -4,6 +4,7 @@ method = "contea"
 seed = 0
 merge_rule = "auto"
 names_from_iris = true
+cardinality = "one-to-one"
 languages = "en,de"
 
 [settings]
@@ -17,9 +18,11 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from everalign.cardinality import Cardinality
 from everalign.errors import ConfigError
 
 T = TypeVar("T")
@@ -44,6 +47,11 @@ class Config:
         other_classes: IRIs of classes whose instances are not linked.
         languages: Languages of labels, the best first, such as "en,de"; those of the locale if
             empty.
+        cardinality: How many links an entity may have: "one-to-one", "many-to-one" (many left
+            entities may be linked to one right entity), "one-to-many" or "many-to-many".
+
+    Raises:
+        ConfigError: There is no such cardinality.
 
     Example:
         >>> Config.parse("seed = 7").seed
@@ -58,6 +66,11 @@ class Config:
     classes: tuple[str, ...] = ()
     other_classes: tuple[str, ...] = ()
     languages: str = ""
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
+
+    def __post_init__(self) -> None:
+        # TOML, JSON and callers give its name.
+        object.__setattr__(self, "cardinality", Cardinality.parse(self.cardinality))
 
     @staticmethod
     def read(path: str | Path) -> Config:
@@ -148,7 +161,7 @@ def build_settings(kind: type[T], values: Mapping[str, Any], origin: str) -> T:
     Example:
         >>> build_settings(Config, {"sede": 1}, "my.toml")
         Traceback (most recent call last):
-        everalign.errors.ConfigError: my.toml: unknown setting 'sede'; choose from classes...
+        everalign.errors.ConfigError: my.toml: unknown setting 'sede'; choose from cardinality...
     """
     defaults = {entry.name: getattr(kind(), entry.name) for entry in fields(kind)}  # type: ignore[arg-type]
     for name, value in values.items():
@@ -172,6 +185,8 @@ def _check_value(name: str, value: Any, default: Any, origin: str) -> None:
             raise ConfigError(f"{origin}: {name!r} must be a list of strings, not {_quote(value)}")
         return
     wanted = Mapping if isinstance(default, Mapping) else type(default)
+    # Written as its name; the dataclass knows the names.
+    wanted = str if isinstance(default, StrEnum) else wanted
     # For Python a truth value is an integer; for a setting it is not.
     fits = isinstance(value, wanted) and isinstance(value, bool) == isinstance(default, bool)
     if isinstance(default, float):

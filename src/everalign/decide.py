@@ -59,8 +59,8 @@ def record_pairs(
     left, right = session.entity_names()
     vocabularies = _build_vocabulary(left), _build_vocabulary(right)
     if kind is DecisionKind.CONFIRMED:
-        # Confirmed pairs of one request must be one-to-one; earlier ones are replaced.
-        rows = encode_links(pairs, *vocabularies)
+        # Confirmed pairs of one request may not exclude each other; earlier ones are replaced.
+        rows = encode_links(pairs, *vocabularies, cardinality=session.config.cardinality)
     elif kind is DecisionKind.WITHDRAWN:
         rows = encode_pairs(pairs, *vocabularies, refuse=lambda pair: _refuse(session, pair))
     else:

@@ -42,7 +42,7 @@ class Evaluation(Scores):
 
     Attributes:
         predicted: Number of found links that are judged.
-        gold: Number of gold links, without those of entities with a given link.
+        gold: Number of gold links, without given ones and those that a given link excludes.
         correct: Number of found links that are gold links.
         calibration_error: Expected calibration error; None if scores are not probabilities.
         scope: "gold" if only links that touch an entity of the gold links are judged, "all" if
@@ -113,7 +113,7 @@ def evaluate_links(
     thresholds: Sequence[float] = (),
     at: int | None = None,
 ) -> Evaluation:
-    """Compare found links with gold links. Entities of given links are left out in both.
+    """Compare found links with gold links. What given links decide is left out in both.
 
     Args:
         session: An open alignment.
@@ -136,11 +136,17 @@ def evaluate_links(
     links = list(iterate_links(session, Selection(), at))
     # The method did not find given links, and may not link their entities otherwise: counted in,
     # they would raise the scores, and gold links of their entities would lower them.
-    given = [link for link in links if link.origin == "given"]
-    lefts, rights = {link.left for link in given}, {link.right for link in given}
+    given = {(link.left, link.right) for link in links if link.origin == "given"}
+    unique_left, unique_right = session.config.cardinality.unique_sides
+    lefts = {left for left, _ in given if unique_left}
+    rights = {right for _, right in given if unique_right}
     found = {(link.left, link.right): link.score for link in links if link.origin == "found"}
     standard = GoldStandard(
-        {pair for pair in pairs if pair[0] not in lefts and pair[1] not in rights}
+        {
+            pair
+            for pair in pairs
+            if pair not in given and pair[0] not in lefts and pair[1] not in rights
+        }
     )
     scored = found
     if thresholds and calibrated:
@@ -281,7 +287,8 @@ def _group_decisions(session: AlignmentSession) -> dict[int, dict[Pair, Decision
     stored, starts = session.store.read_decisions(), session.store.read_decision_starts()
     waiting = map(convert_recorded, session.waiting_decisions())
     groups: dict[int, dict[Pair, DecisionKind]] = defaultdict(dict)
-    for pair, kind in fold_decisions(stored, waiting).items():
+    folded = fold_decisions(stored, waiting, session.config.cardinality)
+    for pair, kind in folded.items():
         if kind in JUDGING_KINDS:
             version = starts[pair] - 1 if stored.get(pair) is kind else last
             groups[version][pair] = kind

@@ -242,10 +242,11 @@ class _Describer:
     def explain_entity(
         self, side: Side, entity: int, candidates: Sequence[CandidateEvidence]
     ) -> EntityExplanation:
-        linked = next((pair for pair in self.links.links if pair[_index(side)] == entity), None)
+        linked = [pair for pair in self.links.links if pair[_index(side)] == entity]
+        linked.sort(key=lambda pair: (-self.links.links[pair].score, pair))
         return EntityExplanation(
             side=side,
-            link=None if linked is None else self._name_link(linked),
+            links=tuple(map(self._name_link, linked)),
             candidates=tuple(map(self._name_candidate, candidates)),
             reason=self._explain_outcome(side, linked, candidates),
         )
@@ -282,21 +283,24 @@ class _Describer:
         )
 
     def _explain_outcome(
-        self, side: Side, linked: Pair | None, candidates: Sequence[CandidateEvidence]
+        self, side: Side, linked: Sequence[Pair], candidates: Sequence[CandidateEvidence]
     ) -> str:
-        """Explain in one sentence why the best candidate that is not the link lost."""
-        loser = next((row for row in candidates if _pair(row) != linked), None)
+        """Explain in one sentence why the best candidate that is not a link lost."""
+        loser = next((row for row in candidates if _pair(row) not in linked), None)
         if loser is None:
-            if linked is None:
+            if not linked:
                 return "no candidate shares a matched neighbour"
             return "no other candidate was considered"
-        winner = next((row for row in candidates if _pair(row) == linked), None)
         opposite: Side = "right" if side == "left" else "left"
+        unique = self.links.cardinality.unique_sides
+        # A link is a reason only if it is the only one that its entity may have.
+        rival = linked[0] if linked and unique[_index(side)] else None
+        winner = next((row for row in candidates if _pair(row) == rival), None)
         # From the strongest reason to the weakest: people first, then what the method compares.
         reason = (
-            self._compare_decisions(linked, loser)
-            or self._compare_confidence(linked, winner, loser)
-            or self._find_other_link(side, opposite, loser)
+            self._compare_decisions(rival, loser)
+            or self._compare_confidence(rival, winner, loser)
+            or (self._find_other_link(side, opposite, loser) if unique[_index(opposite)] else None)
             or self._compare_threshold(loser)
             or "no mutual best match"
         )

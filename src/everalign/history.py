@@ -57,6 +57,7 @@ def describe_status(session: AlignmentSession) -> AlignmentStatus:
         state=str(session.path),
         method=config.method,
         merge_rule=config.merge_rule,
+        cardinality=config.cardinality.value,
         seed=config.seed,
         languages=config.languages,
         version=session.store.last_version(),
@@ -329,7 +330,7 @@ def compare_links(before: LinkSet, after: LinkSet) -> dict[Pair, str]:
     >>> compare_links(old, new)
     {(1, 10): 'retracted', (1, 11): 'revised', (2, 20): 'rejected'}
     """
-    partners = PartnerIndex(before.links)
+    partners = PartnerIndex(before.links, before.cardinality)
     # A set has no order of its own: pairs are sorted, so that the result has one.
     pairs = {*before.links, *after.links, *before.rejected_pairs, *after.rejected_pairs}
     kinds = {pair: _compare_pair(pair, before, after, partners) for pair in sorted(pairs)}
@@ -390,10 +391,12 @@ def _read_interval(session: AlignmentSession, before: int | None, after: int) ->
     # The interval may lead backwards; the rows and events between its ends are the same.
     start, end = sorted((-1 if before is None else before, after))
     if before is None:
-        ends = LinkSet(), store.read_links(after)
+        links = store.read_links(after)
+        ends = LinkSet(cardinality=links.cardinality), links
     else:
         ended, begun = store.read_link_changes(start, end)
-        ends = build_link_set(ended), build_link_set(begun)
+        cardinality = session.config.cardinality
+        ends = build_link_set(ended, cardinality), build_link_set(begun, cardinality)
     links_before, links_after = ends if before is None or before <= after else ends[::-1]
     left, right = session.entity_names()
     pairs = {*links_before.links, *links_after.links}
@@ -407,7 +410,7 @@ def _read_interval(session: AlignmentSession, before: int | None, after: int) ->
         {event.pair: event for event in store.iterate_events(start + 1, end)},
         left,
         right,
-        PartnerIndex(links_after.links),
+        PartnerIndex(links_after.links, links_after.cardinality),
         end,
     )
 

@@ -253,16 +253,16 @@ class LinkPager:
     def _iterate_stored(
         self, status: PairStatus, wanted: LinkFilter, after: PagedLink | None, page_size: int
     ) -> Iterator[LinkInterval]:
-        key = None if wanted.max_confidence == inf else (wanted.max_confidence, -1)
+        key = None if wanted.max_confidence == inf else (wanted.max_confidence, -1, -1)
         if after is not None and (key is None or after.score <= key[0]):
-            key = after.score, after.left
+            key = after.score, after.left, after.right
         minimum = wanted.min_confidence
         while True:
             page = self._table.read_best_page(self._version, status, key, page_size, minimum)
             yield from page
             if len(page) < page_size:
                 return
-            key = page[-1].score, page[-1].left
+            key = page[-1].score, *page[-1].pair
 
     def _get_list(self, origin: str) -> list[PagedLink]:
         if origin not in self._lists:

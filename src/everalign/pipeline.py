@@ -20,6 +20,7 @@ from typing import Any
 
 from everalign._platform import peak_memory_mb
 from everalign._progress import Progress, no_progress
+from everalign.cardinality import Cardinality
 from everalign.changeset import ChangeSet, StateBefore, encode_change_set, encode_revert
 from everalign.config import Config
 from everalign.errors import ConfigError, StateError
@@ -32,6 +33,7 @@ from everalign.methods import (
     IncrementalMethod,
     create_method,
     get_method_entry,
+    list_methods,
     resolve_file_settings,
 )
 from everalign.scope import resolve_classes
@@ -81,6 +83,7 @@ def resolve_config(config: Config) -> Config:
         ConfigError: A method, rule, setting or file does not exist.
     """
     config = resolve_merge_rule(config)
+    check_cardinality(config)
     # Only the method itself can check its settings.
     create_method(config)
     return resolve_file_settings(config)
@@ -128,6 +131,29 @@ def check_seeds_given(config: Config, seeds: LinkSource | None) -> None:
         )
 
 
+def check_cardinality(config: Config) -> None:
+    """Check that the method can find links of the wanted cardinality.
+
+    Args:
+        config: Names the method and the cardinality.
+
+    Raises:
+        ConfigError: It finds one-to-one links only.
+
+    Example:
+        >>> check_cardinality(Config(method="contea", cardinality="many-to-one"))
+        Traceback (most recent call last):
+        everalign.errors.ConfigError: method 'contea' finds one-to-one links only; for many-to-...
+    """
+    entry = get_method_entry(config.method)
+    if config.cardinality is not Cardinality.ONE_TO_ONE and not entry.any_cardinality:
+        others = ", ".join(e.name for e in list_methods().values() if e.any_cardinality)
+        raise ConfigError(
+            f"method {config.method!r} finds one-to-one links only; "
+            f"for {config.cardinality} choose from {others}"
+        )
+
+
 def create_alignment(
     path: Path, change: ChangeSet, config: Config, progress: Progress = no_progress
 ) -> None:
@@ -149,7 +175,7 @@ def create_alignment(
     delta = encode_change_set(
         change,
         vocabularies,
-        StateBefore(),
+        StateBefore(cardinality=config.cardinality),
         progress,
         names_from_iris=_uses_iri_names(config),
     )
@@ -349,8 +375,7 @@ def diff_local_links(
     Args:
         store: The links in force are those of its last version.
         entities: Left and right entities, all of whose found links are replaced.
-        found: Their links from now on, one-to-one. Pairs that people have decided otherwise are
-            left out.
+        found: Their links from now on. Pairs that people have decided otherwise are left out.
         version: The version of the events.
         find_reason: Returns a further reason for an event, or an empty string.
         decision_events: The events of decisions of the same version, which come before.
@@ -364,12 +389,15 @@ def diff_local_links(
     links = store.read_links_of(lefts | entities[0], rights | entities[1])
     links = replay_events(decision_events, links)
     kept = [link for link in links.found_links if not _has_entity_in(link.pair, entities)]
-    new = merge_links([], found, keep_found_only, links.confirmed_pairs, links.rejected_pairs)
-    partners = PartnerIndex([link.pair for link in new])
+    cardinality = links.cardinality
+    new = merge_links(
+        [], found, keep_found_only, links.confirmed_pairs, links.rejected_pairs, cardinality
+    )
+    partners = PartnerIndex([link.pair for link in new], cardinality)
     kept = [link for link in kept if not partners.competing_pairs(link.pair)]
     known = {link.pair for link in new}
     after = [*new, *(link for link in kept if link.pair not in known)]
-    return diff_links(links.found_links, after, version, find_reason)
+    return diff_links(links.found_links, after, version, find_reason, cardinality=cardinality)
 
 
 def list_version_reports(session: AlignmentSession, first: int = 0) -> list[VersionReport]:
@@ -457,13 +485,18 @@ def _encode(
     *,
     rescore_all: bool,
 ) -> Delta:
+    cardinality = session.config.cardinality
+
     def fold_waiting() -> Decisions:
-        return fold_decisions(session.store.read_decisions(), map(convert_recorded, waiting))
+        given = map(convert_recorded, waiting)
+        return fold_decisions(session.store.read_decisions(), given, cardinality)
 
     return encode_change_set(
         change,
         session.vocabularies,
-        StateBefore(session.facts, LazyDecisions(fold_waiting), session.store.was_decided),
+        StateBefore(
+            session.facts, LazyDecisions(fold_waiting), session.store.was_decided, cardinality
+        ),
         progress,
         rescore_all=rescore_all,
         inbox_upto=waiting[-1].number if waiting else session.store.inbox_upto(),
@@ -573,9 +606,12 @@ def _diff_found(
         link for link in _list_pairs(found.accepted()) if not _has_entity_in(link.pair, dangling)
     ]
     rule = MERGE_RULES[context.session.config.merge_rule]
-    new = merge_links(kept, accepted, rule, links.confirmed_pairs, links.rejected_pairs)
-    version = context.session.store.next_version()
-    return diff_links(links.found_links, new, version, _explain_loss(context))
+    cardinality = links.cardinality
+    new = merge_links(
+        kept, accepted, rule, links.confirmed_pairs, links.rejected_pairs, cardinality
+    )
+    version, reason = context.session.store.next_version(), _explain_loss(context)
+    return diff_links(links.found_links, new, version, reason, cardinality=cardinality)
 
 
 def _diff_reverted(
@@ -594,6 +630,7 @@ def _diff_reverted(
         version,
         lambda _: f"reverted to version {target}",
         min_score_change=0,
+        cardinality=links.cardinality,
     )
 
 

@@ -14,7 +14,7 @@ from everalign.methods import get_method_entry
 from everalign.session import AlignmentSession
 from everalign.state.decisions import DecisionKind
 from everalign.state.intervals import LinkInterval, PairStatus
-from everalign.state.ledger import LinkState, ScoredPair, merge_links
+from everalign.state.ledger import LinkState, PartnerIndex, ScoredPair, merge_links
 from everalign.state.link_table import list_entities
 from everalign.types import Link
 
@@ -191,7 +191,7 @@ def _iterate_proposals(
 def iterate_free_proposals(
     session: AlignmentSession, view: WaitingView, at: int | None = None
 ) -> Iterator[ScoredPair]:
-    """Iterate over the proposals between entities without a link.
+    """Iterate over the proposals that no link in force excludes.
 
     Args:
         session: An open alignment.
@@ -199,15 +199,19 @@ def iterate_free_proposals(
         at: The version; the last one if None.
 
     Yields:
-        Pairs by descending score, then by left id.
+        Pairs by descending score, then by left and right id.
     """
     version = session.store.last_version() if at is None else at
     # A version that did not run the method has the proposals of the last one that did.
     method_version = None if version is None else session.method_version(version)
     if version is None or method_version is None:
         return
-    proposed = merge_links([], session.store.read_proposals(method_version))
-    ranked = iter(sorted(proposed, key=lambda pair: (-pair.score, pair.left)))
+    proposed = merge_links(
+        [],
+        session.store.read_proposals(method_version),
+        cardinality=session.config.cardinality,
+    )
+    ranked = iter(sorted(proposed, key=lambda pair: (-pair.score, *pair.pair)))
     while page := list(islice(ranked, NAMES_AT_ONCE)):
         yield from _select_free(session, page, view, version)
 
@@ -215,21 +219,24 @@ def iterate_free_proposals(
 def _select_free(
     session: AlignmentSession, page: Sequence[ScoredPair], view: WaitingView, version: int
 ) -> list[ScoredPair]:
-    """Select the pairs whose entities have no link and may have one."""
+    """Select the pairs that are no links and may be."""
     entities = list_entities([link.pair for link in page])
     links = session.store.read_links_of(*entities, version)
     decisions = session.store.read_decisions_of(*entities, version)
     dangling = [pair for pair, kind in decisions.items() if kind is DecisionKind.NO_COUNTERPART]
     linked = [pair for pair in links.links if pair not in view.hidden]
     linked += [row.pair for row in view.rows if row.status != PairStatus.REJECTED]
-    taken_left, taken_right = list_entities([*linked, *dangling])
-    taken_left, taken_right = taken_left | view.dangling[0], taken_right | view.dangling[1]
-    rejected = links.rejected_pairs - view.hidden
-    rejected |= {row.pair for row in view.rows if row.status == PairStatus.REJECTED}
+    alone_left, alone_right = list_entities(dangling)
+    alone_left, alone_right = alone_left | view.dangling[0], alone_right | view.dangling[1]
+    decided = links.rejected_pairs - view.hidden
+    decided |= {row.pair for row in view.rows if row.status == PairStatus.REJECTED}
+    decided |= set(linked)
+    partners = PartnerIndex(linked, links.cardinality)
     return [
         link
         for link in page
-        if link.left not in taken_left
-        and link.right not in taken_right
-        and link.pair not in rejected
+        if link.left not in alone_left
+        and link.right not in alone_right
+        and link.pair not in decided
+        and not partners.competing_pairs(link.pair)
     ]

@@ -338,7 +338,8 @@ class AlignmentSession:
         return replace(snapshot, decisions=LazyDecisions(self._fold_decisions))
 
     def _fold_decisions(self) -> Decisions:
-        return fold_decisions(self.snapshot.decisions, self.coming_decisions())
+        decisions, coming = self.snapshot.decisions, self.coming_decisions()
+        return fold_decisions(decisions, coming, self.config.cardinality)
 
     def journal_delta(self, delta: Delta, vocabularies: Vocabularies | None = None) -> None:
         """Write down a delta, so that it is not lost whatever happens to its update.

@@ -186,6 +186,7 @@ class UpdateContext:
             removed_link_count=self._count_removed_links(),
             rejected=self.rejected_pairs,
             unaligned_entities=self.unaligned_entities,
+            cardinality=self.session.config.cardinality,
         )
 
     @property
@@ -334,7 +335,7 @@ class UpdateContext:
         decided = self._decided_pairs | set(store.read_decisions_of(left, right))
         before = store.read_decisions_of(*list_entities(decided))
         coming = [] if self.pending is None else self.session.coming_decisions()
-        kinds = fold_decisions(before, coming)
+        kinds = fold_decisions(before, coming, self.session.config.cardinality)
         pairs = sorted(pair for pair in decided if NO_ENTITY not in pair)
         present = self._mark_present_pairs(pairs)
         trusted = [
@@ -528,6 +529,7 @@ class StoredTask(AlignmentTask):
         self.__dict__.update(
             _context=context,
             rescore_all=context.rescore_all,
+            cardinality=context.session.config.cardinality,
             left=context.graphs[0],
             right=context.graphs[1],
         )

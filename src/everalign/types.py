@@ -342,6 +342,7 @@ class AlignmentStatus:
         state: Path of the state directory.
         method: Name of the method.
         merge_rule: How found links and links in force are merged.
+        cardinality: How many links an entity may have, such as "one-to-one".
         seed: Random seed.
         languages: Languages of labels, the best first; empty for those of the locale.
         version: Number of the last version; None before the first.
@@ -360,6 +361,7 @@ class AlignmentStatus:
     state: str
     method: str
     merge_rule: str
+    cardinality: str
     seed: int
     languages: str
     version: int | None
@@ -422,19 +424,24 @@ class CandidateExplanation:
 
 @dataclass(frozen=True)
 class EntityExplanation:
-    """Why an entity of one graph has its link, or none.
+    """Why an entity of one graph has its links, or none.
 
     Args:
         side: "left" or "right".
-        link: The link in force, if there is one.
+        links: Its links in force, best first; one at most, unless the cardinality allows more.
         candidates: The candidate pairs of the entity, best first.
-        reason: Why the best candidate that is not the link lost.
+        reason: Why the best candidate that is not a link lost.
     """
 
     side: str
-    link: Link | None
+    links: tuple[Link, ...]
     candidates: tuple[CandidateExplanation, ...]
     reason: str
+
+    @property
+    def link(self) -> Link | None:
+        """The best of its links, if there is one."""
+        return self.links[0] if self.links else None
 
 
 @dataclass(frozen=True)
@@ -589,13 +596,19 @@ class Neighbour:
         relation: Name of the relation.
         inverse: Whether the relation leads from the neighbour to the entity.
         entity: The neighbour.
-        counterpart: The entity of the other graph that the neighbour is linked with, if any.
+        counterparts: The entities of the other graph that the neighbour is linked with, best
+            first.
     """
 
     relation: str
     inverse: bool
     entity: LabelledEntity
-    counterpart: LabelledEntity | None
+    counterparts: tuple[LabelledEntity, ...]
+
+    @property
+    def counterpart(self) -> LabelledEntity | None:
+        """The best of them, if there is one."""
+        return self.counterparts[0] if self.counterparts else None
 
 
 @dataclass(frozen=True)
@@ -619,8 +632,8 @@ class EntityDetails:
 
     Args:
         entity: The entity.
-        link: Its link in force, if there is one.
-        counterpart: The entity that it is linked with, if there is one.
+        links: Its links in force, best first; one at most, unless the cardinality allows more.
+        counterparts: The entities that it is linked with, in the same order.
         literals: Its statements with literals; perhaps not all.
         neighbours: What it is connected with; perhaps not all.
         literal_count: How many statements with literals it has.
@@ -629,10 +642,20 @@ class EntityDetails:
     """
 
     entity: LabelledEntity
-    link: Link | None
-    counterpart: LabelledEntity | None
+    links: tuple[Link, ...]
+    counterparts: tuple[LabelledEntity, ...]
     literals: tuple[LiteralFact, ...]
     neighbours: tuple[Neighbour, ...]
     literal_count: int
     neighbour_count: int
     candidates: tuple[Candidate, ...]
+
+    @property
+    def link(self) -> Link | None:
+        """The best of its links, if there is one."""
+        return self.links[0] if self.links else None
+
+    @property
+    def counterpart(self) -> LabelledEntity | None:
+        """The entity of the best of its links, if there is one."""
+        return self.counterparts[0] if self.counterparts else None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -192,22 +193,19 @@ class VersionReader:
             limit: The most literals and the most neighbours to list.
 
         Returns:
-            Label, link, facts and candidates.
+            Label, links, facts and candidates.
         """
         index, entity = self.find_entity(name, side)
         triples = self.session.facts.list_facts(index, "triples", [entity])
         literals = self.session.facts.list_facts(index, "literals", [entity])
         own = self.label_entities(index, [entity])[entity]
         rows = self.pager.read_of_entities(*([entity], [])[:: 1 if index == 0 else -1])
-        link = rows[0] if rows else None
-        counterpart = None
-        if link is not None:
-            other = (link.right, link.left)[index]
-            counterpart = self.label_entities(1 - index, [other])[other]
+        others = [(row.right, row.left)[index] for row in rows]
+        labelled = self.label_entities(1 - index, others)
         return EntityDetails(
             own,
-            None if link is None else self.name_links([link])[0],
-            counterpart,
+            tuple(self.name_links(rows)),
+            tuple(labelled[other] for other in others),
             self._describe_literals(index, literals[:limit]),
             self._describe_neighbours(index, entity, triples[:limit]),
             len(literals),
@@ -345,9 +343,9 @@ class VersionReader:
         relations = self.names.read(SIDES[side], "relation", rows[:, 1].tolist())
         inverse = rows[:, 0] != entity
         ids = np.where(inverse, rows[:, 0], rows[:, 2]).tolist()
-        entities, counterparts = self.label_entities(side, ids), self._find_counterparts(side, ids)
+        entities, linked = self.label_entities(side, ids), self._find_counterparts(side, ids)
         return tuple(
-            Neighbour(relations[relation], is_inverse, entities[other], counterparts.get(other))
+            Neighbour(relations[relation], is_inverse, entities[other], linked.get(other, ()))
             for relation, is_inverse, other in zip(
                 rows[:, 1].tolist(), inverse.tolist(), ids, strict=True
             )
@@ -355,14 +353,18 @@ class VersionReader:
 
     def _find_counterparts(
         self, side: int, entities: Iterable[int]
-    ) -> Mapping[int, LabelledEntity]:
-        """The entities of the other graph that entities are linked with."""
+    ) -> Mapping[int, tuple[LabelledEntity, ...]]:
+        """The entities of the other graph that entities are linked with, best first."""
         sides: list[Iterable[int]] = [(), ()]
         sides[side] = entities
         rows = self.pager.read_of_entities(*sides)
-        pairs = {(row.left, row.right)[side]: (row.right, row.left)[side] for row in rows}
-        labelled = self.label_entities(1 - side, pairs.values())
-        return {entity: labelled[other] for entity, other in pairs.items()}
+        others = defaultdict(list)
+        for row in rows:
+            others[(row.left, row.right)[side]].append((row.right, row.left)[side])
+        labelled = self.label_entities(1 - side, chain.from_iterable(others.values()))
+        return {
+            entity: tuple(labelled[other] for other in linked) for entity, linked in others.items()
+        }
 
 
 def _parse_number(cursor: str | None) -> int:

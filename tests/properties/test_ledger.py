@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from everalign.cardinality import Cardinality
 from everalign.state.ledger import (
     MERGE_RULES,
     EventKind,
@@ -31,9 +32,9 @@ IDS = st.integers(0, 6)
 # Few distinct scores, so that ties are common.
 SCORES = st.sampled_from([0.1, 0.2, 0.203, 0.5, 0.9])
 PAIRS = st.tuples(IDS, IDS)
-LINKS = st.lists(st.builds(ScoredPair, IDS, IDS, SCORES), max_size=12).map(
-    lambda links: merge_best_first([], links)
-)
+SCORED = st.lists(st.builds(ScoredPair, IDS, IDS, SCORES), max_size=12)
+LINKS = SCORED.map(lambda links: merge_best_first([], links))
+CARDINALITIES = st.sampled_from(Cardinality)
 EVENTS = st.lists(
     st.builds(
         LedgerEvent, st.integers(0, 3), st.sampled_from(EventKind), IDS, IDS, SCORES, st.just("")
@@ -66,6 +67,34 @@ def test_merged_links_are_one_to_one_and_all_from_the_input(
         assert link.score == max(
             other.score for other in previous + found if other.pair == link.pair
         )
+
+
+def satisfies(pairs: Sequence[Pair], cardinality: Cardinality) -> bool:
+    lefts, rights = {left for left, _ in pairs}, {right for _, right in pairs}
+    return (len(lefts) == len(pairs) or not cardinality.unique_left) and (
+        len(rights) == len(pairs) or not cardinality.unique_right
+    )
+
+
+@EACH_MERGING_RULE
+@given(SCORED, SCORED, CARDINALITIES)
+def test_merged_links_satisfy_the_cardinality(
+    rule: MergeRule,
+    previous: list[ScoredPair],
+    found: list[ScoredPair],
+    cardinality: Cardinality,
+) -> None:
+    previous = merge_best_first([], previous, cardinality)
+    merged = list_pairs(rule(previous, found, cardinality))
+    assert satisfies(merged, cardinality)
+    # Nothing is dropped without need.
+    assert not any(
+        satisfies([*merged, link.pair], cardinality)
+        for link in previous
+        if link.pair not in merged
+    )
+    if cardinality is Cardinality.MANY_TO_MANY:
+        assert set(merged) == {link.pair for link in previous + found}
 
 
 @EACH_MERGING_RULE
@@ -145,10 +174,13 @@ def test_replaying_the_events_gives_the_links(versions: list[list[ScoredPair]]) 
 
 
 @pytest.mark.slow
-@given(EVENTS)
-def test_links_are_one_to_one_whatever_the_events(events: list[LedgerEvent]) -> None:
-    links = replay_events(events)
-    assert is_one_to_one(list(links.links))
+@given(EVENTS, CARDINALITIES)
+def test_links_satisfy_the_cardinality_whatever_the_events(
+    events: list[LedgerEvent], cardinality: Cardinality
+) -> None:
+    links = replay_events(events, LinkSet(cardinality=cardinality))
+    assert links.cardinality is cardinality
+    assert satisfies(list(links.links), cardinality)
     assert not links.rejected_pairs & links.links.keys()
 
 
@@ -171,21 +203,28 @@ def test_links_are_one_to_one_after_every_single_event(
 
 @pytest.mark.slow
 @EACH_MERGING_RULE
-@given(st.lists(st.tuples(LINKS, st.lists(PAIRS, max_size=2), st.lists(PAIRS, max_size=2))))
+@given(
+    st.lists(st.tuples(SCORED, st.lists(PAIRS, max_size=2), st.lists(PAIRS, max_size=2))),
+    CARDINALITIES,
+)
 def test_no_method_overrules_a_person(
-    rule: MergeRule, versions: list[tuple[list[ScoredPair], list[Pair], list[Pair]]]
+    rule: MergeRule,
+    versions: list[tuple[list[ScoredPair], list[Pair], list[Pair]]],
+    cardinality: Cardinality,
 ) -> None:
-    links = LinkSet()
+    links = LinkSet(cardinality=cardinality)
     for number, (found, confirmed_now, rejected_now) in enumerate(versions):
         links = replay_events(confirm_pairs(links, confirmed_now, number), links)
         links = replay_events(reject_pairs(links, rejected_now, number), links)
         confirmed, rejected = links.confirmed_pairs, links.rejected_pairs
-        merged = merge_links(links.found_links, found, rule, confirmed, rejected)
-        links = replay_events(diff_links(links.found_links, merged, number), links)
+        before = links.found_links
+        merged = merge_links(before, found, rule, confirmed, rejected, cardinality)
+        events = diff_links(before, merged, number, cardinality=cardinality)
+        links = replay_events(events, links)
         assert links.confirmed_pairs == confirmed
         assert links.rejected_pairs == rejected
         assert sorted(links.links) == sorted(chain(list_pairs(merged), confirmed))
-        assert is_one_to_one(list(links.links))
+        assert satisfies(list(links.links), cardinality)
 
 
 @given(LINKS, LINKS)

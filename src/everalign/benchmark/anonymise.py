@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from everalign.benchmark.contea_format import ContEADataset
+from everalign.cardinality import Cardinality
 from everalign.errors import InputError
 from everalign.graph.iri_names import extract_iri_names, quote_literal
 from everalign.io import Triple, TripleReader
@@ -27,17 +28,26 @@ class AnonymisedDataset:
     Relations keep their names. Everything is determined by the seed.
     """
 
-    def __init__(self, dataset: ContEADataset, seed: int, *, names: bool = False) -> None:
+    def __init__(
+        self,
+        dataset: ContEADataset,
+        seed: int,
+        *,
+        names: bool = False,
+        cardinality: Cardinality = Cardinality.ONE_TO_ONE,
+    ) -> None:
         """Anonymise a dataset.
 
         Args:
             dataset: The dataset.
             seed: Random seed of the names and the order of triples.
             names: Whether snapshot 0 includes the names in the IRIs of entities, as literals.
+            cardinality: What its links have to satisfy.
         """
         self.dataset = dataset
         self._seed = seed
         self._with_names = names
+        self._cardinality = cardinality
 
     def read_delta(self, t: int) -> tuple[list[Triple], list[Triple]]:
         """Read the triples that a snapshot adds.
@@ -181,16 +191,18 @@ class AnonymisedDataset:
     def _anonymise_links(self, file: str, pairs: NamePairs) -> NamePairs:
         left_codes, right_codes = self._codes
         path = self.dataset.directory / file
-        # Links that are found are one-to-one: with two gold links of an entity, recall could not
-        # be 1.
+        unique = self._cardinality.unique_sides
         for side, codes, column in (("left", left_codes, 0), ("right", right_codes, 1)):
             names = [pair[column] for pair in pairs]
             unknown = next((name for name in names if name not in codes), None)
             if unknown is not None:
                 raise InputError(f"{unknown!r} is not an entity of the {side} graph", path=path)
-            if len(set(names)) < len(names):
+            # With two gold links of an entity that gets one at most, recall could not be 1.
+            if unique[column] and len(set(names)) < len(names):
                 repeated = next(name for name in names if names.count(name) > 1)
-                raise InputError(f"{repeated!r} has more than one link", path=path)
+                raise InputError(
+                    f"{repeated!r} has more than one link: choose another --cardinality", path=path
+                )
         return [(left_codes[left], right_codes[right]) for left, right in pairs]
 
     @cached_property

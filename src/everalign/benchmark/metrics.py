@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
@@ -220,12 +221,12 @@ def find_corrections(
     """Find the wrong links of which an entity has a correct link later.
 
     Args:
-        before: The scores of the earlier links, which are one-to-one.
-        now: The scores of the later links, which are one-to-one.
+        before: The scores of the earlier links.
+        now: The scores of the later links.
         gold: The gold links.
 
     Returns:
-        A correction for each wrong link and each of its entities that has a correct link.
+        A correction for each wrong link and each correct link of one of its entities.
 
     >>> before, now = {("Oslo", "Bergen"): 0.3}, {("Oslo", "Christiania"): 0.8}
     >>> find_corrections(before, now, [("Oslo", "Christiania")])[0].corrected_right
@@ -233,15 +234,15 @@ def find_corrections(
     """
     gold = set(gold)
     wrong = [pair for pair in before if pair not in gold]
-    # Links are one-to-one: no entity has two of the wrong ones.
-    wrong_by_left = {pair[0]: pair for pair in wrong}
-    wrong_by_right = {pair[1]: pair for pair in wrong}
+    wrong_by_left, wrong_by_right = defaultdict(list), defaultdict(list)
+    for pair in wrong:
+        wrong_by_left[pair[0]].append(pair)
+        wrong_by_right[pair[1]].append(pair)
     return [
         Correction(*old, before[old], *new, now[new])
         for new in now
         if new in gold
-        for old in (wrong_by_left.get(new[0]), wrong_by_right.get(new[1]))
-        if old is not None
+        for old in (*wrong_by_left[new[0]], *wrong_by_right[new[1]])
     ]
 
 

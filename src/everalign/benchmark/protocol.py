@@ -100,7 +100,12 @@ class BenchmarkRun:
             for record in records:
                 on_result(record)
             return identity | {"snapshots": records}
-        data = AnonymisedDataset(dataset, self.config.seed, names=self.names)
+        data = AnonymisedDataset(
+            dataset,
+            self.config.seed,
+            names=self.names,
+            cardinality=self.config.cardinality,
+        )
         state = out.with_name(f"{out.name}.{_run_key(identity)}.state")
         # Snapshots that the state directory already has are scored again, not computed again.
         records = []

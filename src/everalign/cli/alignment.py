@@ -78,6 +78,7 @@ def init(
     method: str | None,
     seed: int | None,
     merge_rule: str | None,
+    cardinality: str | None,
     classes: tuple[str, ...],
     other_classes: tuple[str, ...],
     config: Path | None,
@@ -99,7 +100,9 @@ def init(
     """
     from everalign.aligner import Aligner
 
-    settings = read_config(config, method, seed, merge_rule, classes, other_classes, languages)
+    settings = read_config(
+        config, method, seed, merge_rule, cardinality, classes, other_classes, languages
+    )
     sources = tables.check({"left": left, "right": right}, sources, state)
     with (
         ProgressBar() as bar,
@@ -267,7 +270,7 @@ def status(state: Path, as_json: bool) -> None:
 def _print_status(status: AlignmentStatus) -> None:
     click.echo(
         f"{status.state}: method {status.method}, merge rule {status.merge_rule}, "
-        f"seed {status.seed}"
+        f"{status.cardinality}, seed {status.seed}"
     )
     click.echo(f"left   {status.left_entities} entities, {status.left_triples} triples")
     click.echo(f"right  {status.right_entities} entities, {status.right_triples} triples")

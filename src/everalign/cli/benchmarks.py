@@ -106,6 +106,7 @@ def bench(
     method: str | None,
     seed: int | None,
     merge_rule: str | None,
+    cardinality: str | None,
     classes: tuple[str, ...],
     other_classes: tuple[str, ...],
     config: Path | None,
@@ -120,29 +121,61 @@ def bench(
     """
     from everalign.benchmark.protocol import BenchmarkRun
 
-    settings = read_config(config, method, seed, merge_rule, classes, other_classes)
+    settings = read_config(config, method, seed, merge_rule, cardinality, classes, other_classes)
     first, last = snapshots or (0, None)
     _run_benchmark(BenchmarkRun(dataset, settings, first, last, names=names), result_file)
 
 
 @click.command(
     epilog=format_examples(
-        "everalign sample my-sample", "everalign sample large --triples 1000000 --snapshots 3"
+        "everalign sample my-sample",
+        "everalign sample large --triples 1000000 --snapshots 3",
+        "everalign sample doubled --left-duplicates 0.2",
     )
 )
 @click.argument("directory", type=DIRECTORY)
 @sample_size_option
 @snapshots_option
+@click.option(
+    "--left-duplicates",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the left entities that are in their graph twice.",
+)
+@click.option(
+    "--right-duplicates",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the right entities that are in their graph twice.",
+)
 @seed_option
-def sample(directory: Path, triples: int, snapshots: int, seed: int) -> None:
+def sample(
+    directory: Path,
+    triples: int,
+    snapshots: int,
+    left_duplicates: float,
+    right_duplicates: float,
+    seed: int,
+) -> None:
     """Generate a small benchmark dataset.
 
     Writes two synthetic graphs that grow over several snapshots, with seeds, validation and gold
-    links, to DIRECTORY, in the layout that `everalign bench` reads.
+    links, to DIRECTORY, in the layout that `everalign bench` reads. With duplicates, gold links
+    are many-to-one, one-to-many or many-to-many.
     """
     from everalign.benchmark.synthetic import SampleConfig, generate_sample, write_sample
 
-    config = SampleConfig(triples=triples, snapshots=snapshots, seed=seed)
+    config = SampleConfig(
+        triples=triples,
+        snapshots=snapshots,
+        seed=seed,
+        left_duplicate_share=left_duplicates,
+        right_duplicate_share=right_duplicates,
+    )
     with ProgressBar() as bar:
         write_sample(generate_sample(config), directory, bar)
     _print_dataset_written(directory, snapshots)

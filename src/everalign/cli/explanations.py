@@ -236,8 +236,7 @@ class _ExplanationPrinter:
     def __init__(self, explanation: EntityExplanation, formatter: EntityFormatter) -> None:
         self._explanation = explanation
         self._formatter = formatter
-        links = [] if explanation.link is None else [explanation.link]
-        rows: list[Link | CandidateExplanation] = [*links, *explanation.candidates]
+        rows: list[Link | CandidateExplanation] = [*explanation.links, *explanation.candidates]
         evidence = [item for row in explanation.candidates for item in row.evidence]
         # There is more room in the lines of candidates than in those of evidence.
         neighbours = (item.left_neighbour for item in evidence)
@@ -253,7 +252,8 @@ class _ExplanationPrinter:
         side: Side = "left" if explanation.side == "left" else "right"
         own = self._formatter.name_entity(side, entity)
         click.echo(clean_text(f"{own} ({side})"))
-        click.echo(clean_text(f"  {self._format_link(explanation.link)}"))
+        for line in [self._format_link(link) for link in explanation.links] or ["no link"]:
+            click.echo(clean_text(f"  {line}"))
         for candidate in explanation.candidates[:candidate_limit]:
             text = f"{self._name_other(candidate)}, support {candidate.support:.3f}"
             click.echo(clean_text(f"  {candidate.confidence:.3f}  {text}"))
@@ -266,9 +266,7 @@ class _ExplanationPrinter:
         is_left = self._explanation.side == "left"
         return self._names[1][row.right] if is_left else self._names[0][row.left]
 
-    def _format_link(self, link: Link | None) -> str:
-        if link is None:
-            return "no link"
+    def _format_link(self, link: Link) -> str:
         pair = f"{self._names[0][link.left]} – {self._names[1][link.right]}"
         return f"link {pair}, {link.origin}, {link.score:.3f}, since version {link.since}"
 

@@ -115,6 +115,13 @@ config_options = combine_options(
         "for the rule of the method.",
     ),
     click.option(
+        "--cardinality",
+        metavar="CARDINALITY",
+        show_default="one-to-one",
+        help="How many links an entity may have: one-to-one, many-to-one (many left entities may "
+        "be linked to one right entity), one-to-many or many-to-many.",
+    ),
+    click.option(
         "--class",
         "classes",
         multiple=True,
@@ -325,6 +332,7 @@ def read_config(
     method: str | None = None,
     seed: int | None = None,
     merge_rule: str | None = None,
+    cardinality: str | None = None,
     classes: tuple[str, ...] = (),
     other_classes: tuple[str, ...] = (),
     languages: Sequence[str] = (),
@@ -336,6 +344,7 @@ def read_config(
         method: Value of `--method`.
         seed: Value of `--seed`.
         merge_rule: Value of `--merge-rule`.
+        cardinality: Value of `--cardinality`.
         classes: Values of `--class`.
         other_classes: Values of `--not-class`.
         languages: Value of `--languages`.
@@ -346,6 +355,7 @@ def read_config(
     Raises:
         ConfigError: The file is not as expected.
     """
+    from everalign.cardinality import Cardinality
     from everalign.config import Config
 
     config = Config.read(path) if path else Config()
@@ -357,6 +367,7 @@ def read_config(
         classes=classes or config.classes,
         other_classes=other_classes or config.other_classes,
         languages=",".join(languages) or config.languages,
+        cardinality=Cardinality.parse(cardinality or config.cardinality),
     )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias, cast
 import numpy as np
 
 from everalign._progress import Progress, no_progress
+from everalign.cardinality import Cardinality
 from everalign.errors import InputError
 from everalign.graph.names import NameIndex, Vocabulary
 from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
@@ -164,38 +165,41 @@ def encode_links(
     taken: IntArray = NO_LINKS,
     known: IntArray = NO_LINKS,
     refuse: PairCheck = lambda _: None,
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
 ) -> IntArray:
-    """Encode trusted links, which must be one-to-one.
+    """Encode trusted links, which must satisfy the cardinality.
 
     Args:
         source: A file or pairs of names; None stands for no links.
         left: The names of the left graph.
         right: The names of the right graph.
-        taken: Links whose entities may not be linked again.
-        known: Links whose entities may not be linked to others; the links may be repeated.
+        taken: Links that must not be given again or contradicted.
+        known: Links that must not be contradicted; they may be repeated.
         refuse: Returns what is wrong with a pair, or None.
+        cardinality: Which links contradict each other.
 
     Returns:
         Rows (left id, right id).
 
     Raises:
-        SeedError: An entity is unknown or linked twice, or `refuse` has an objection.
+        SeedError: An entity is unknown, links contradict each other, or `refuse` has an objection.
         InputError: A file cannot be read or parsed.
     """
-    linked = np.concatenate([taken, known]).tolist()
-    right_of, left_of = dict(linked), {right_id: left_id for left_id, right_id in linked}
+    linked = _LinkedEntities(cardinality, left, right)
+    for row in np.concatenate([taken, known]).tolist():
+        linked.add((row[0], row[1]))
     repeatable = set(map(tuple, known.tolist()))
     rows = []
     reader = _open_links(source)
     for pair, link in _read_known_pairs(reader, left, right, refuse):
-        conflict = _describe_conflict(pair, right_of, left_of, left, right)
+        conflict = linked.describe_conflict(pair)
         # A link that is known may be given again: a command can be run twice.
         if conflict and pair not in repeatable:
             reader.report(SEVERAL, conflict, link)
             continue
         # Entered one by one, so that two lines of the same source can contradict each other as
         # well.
-        right_of[pair[0]], left_of[pair[1]] = pair[1], pair[0]
+        linked.add(pair)
         rows.append(pair)
     reader.finish()
     return _pair_array(rows)
@@ -505,25 +509,34 @@ def _unknown_entity(name: str, side: str) -> str:
     return f"{name!r} is not an entity of the {side} graph"
 
 
-def _describe_conflict(
-    pair: Pair,
-    right_of: dict[int, int],
-    left_of: dict[int, int],
-    left: Vocabulary,
-    right: Vocabulary,
-) -> str | None:
-    """Say which entity of a pair is linked already, if one is."""
-    left_name, right_name = left.entities[pair[0]], right.entities[pair[1]]
-    other_right, other_left = right_of.get(pair[0]), left_of.get(pair[1])
-    if other_right == pair[1]:
-        return f"{left_name!r} – {right_name!r} is also given as a seed"
-    if other_right is not None:
-        other_name = right.entities[other_right]
-        return f"{left_name!r} is linked to both {other_name!r} and {right_name!r}"
-    if other_left is not None:
-        other_name = left.entities[other_left]
-        return f"{right_name!r} is linked to both {other_name!r} and {left_name!r}"
-    return None
+class _LinkedEntities:
+    """Links that were given so far, and what contradicts them."""
+
+    def __init__(self, cardinality: Cardinality, left: Vocabulary, right: Vocabulary) -> None:
+        self._cardinality = cardinality
+        self._names = left.entities, right.entities
+        self._pairs: set[Pair] = set()
+        self._right_of: dict[int, int] = {}
+        self._left_of: dict[int, int] = {}
+
+    def add(self, pair: Pair) -> None:
+        self._pairs.add(pair)
+        self._right_of[pair[0]], self._left_of[pair[1]] = pair[1], pair[0]
+
+    def describe_conflict(self, pair: Pair) -> str | None:
+        """Say which entity of a pair may not be linked again, if one may not."""
+        left, right = self._names
+        left_name, right_name = left[pair[0]], right[pair[1]]
+        other_right, other_left = self._right_of.get(pair[0]), self._left_of.get(pair[1])
+        if pair in self._pairs:
+            return f"{left_name!r} – {right_name!r} is also given as a seed"
+        if other_right is not None and self._cardinality.unique_left:
+            other_name = right[other_right]
+            return f"{left_name!r} is linked to both {other_name!r} and {right_name!r}"
+        if other_left is not None and self._cardinality.unique_right:
+            other_name = left[other_left]
+            return f"{right_name!r} is linked to both {other_name!r} and {left_name!r}"
+        return None
 
 
 def _pair_array(pairs: list[Pair]) -> IntArray:

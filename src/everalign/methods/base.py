@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._progress import Progress
+from everalign.cardinality import Cardinality
 from everalign.graph import AttributeTriples, Graph, IntArray
 from everalign.matching import NO_PAIRS, CandidatePairs
 
@@ -89,6 +90,8 @@ class AlignmentTask:
             None if that is not known.
         decision_changes: Which trusted links and decisions have changed since then; None if that
             is not known.
+        cardinality: How many links an entity may have. Methods that are not registered with
+            `any_cardinality` are only ever given one-to-one.
     """
 
     left: Graph
@@ -109,6 +112,7 @@ class AlignmentTask:
     unaligned_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
     changes: tuple[GraphChange, GraphChange] | None = None
     decision_changes: DecisionChange | None = None
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
 
     @property
     def excluded_entities(self) -> tuple[IntArray, IntArray]:
@@ -120,19 +124,23 @@ class AlignmentTask:
         return left, right
 
     def unlinked_entities(self) -> tuple[IntArray, IntArray]:
-        """List the entities that exist, have no trusted link and may have a counterpart.
+        """List the entities that exist and may have a link besides the trusted ones.
 
         Returns:
-            Ids of left and of right entities, ascending.
+            Ids of left and of right entities, ascending: those without a trusted link, and with
+            one if the cardinality allows more.
         """
         # Validation links count: they are trusted, although nothing is trained on them.
         trusted = np.concatenate([self.seeds, self.validation])
         counts = self.left.entity_count, self.right.entity_count
         left, right = (
             _list_other_ids(
-                counts[side], np.concatenate([trusted[:, side], self.excluded_entities[side]])
+                counts[side],
+                np.concatenate(
+                    [trusted[:, side] if is_unique else NO_ENTITIES, self.excluded_entities[side]]
+                ),
             )
-            for side in range(2)
+            for side, is_unique in enumerate(self.cardinality.unique_sides)
         )
         return left, right
 
@@ -169,7 +177,8 @@ class Method(Protocol):
             progress: To be called now and then.
 
         Returns:
-            At most one pair per entity. Pairs below the threshold become proposals.
+            Pairs that satisfy the cardinality of the task: at most one per entity, unless it
+            allows more. Pairs below the threshold become proposals.
         """
         ...
 

@@ -97,7 +97,7 @@ class Combined:
         self._evidence.update(task, progress)
 
     def candidates(self, task: AlignmentTask, progress: Progress) -> CandidatePairs:
-        """Select the best pairs, one-to-one.
+        """Select the best pairs that satisfy the cardinality.
 
         Args:
             task: The graphs and the trusted links.

@@ -36,6 +36,8 @@ class MethodEntry:
         needs_seeds: Whether it cannot start without trusted links.
         reads_literals: Whether it looks at literals as well as triples.
         file_settings: Which of its settings name files.
+        any_cardinality: Whether it follows the cardinality of the task; others find one-to-one
+            links only.
     """
 
     name: str
@@ -47,6 +49,7 @@ class MethodEntry:
     needs_seeds: bool = True
     reads_literals: bool = False
     file_settings: tuple[str, ...] = ()
+    any_cardinality: bool = False
 
     def load_factory(self) -> MethodFactory:
         """Import the factory.
@@ -81,6 +84,7 @@ METHODS: dict[str, MethodEntry] = {
             needs_seeds=False,
             reads_literals=True,
             file_settings=NAME_FILE_SETTINGS,
+            any_cardinality=True,
         ),
         MethodEntry(
             "contea",
@@ -97,6 +101,7 @@ METHODS: dict[str, MethodEntry] = {
             calibrated=True,
             reads_literals=True,
             file_settings=NAME_FILE_SETTINGS,
+            any_cardinality=True,
         ),
         MethodEntry(
             "names",

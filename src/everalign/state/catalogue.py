@@ -10,8 +10,11 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import NamedTuple
 
+from everalign.cardinality import Cardinality
+from everalign.config import Config
 from everalign.state.checksums import add_checksum, check_rows
 from everalign.state.database import Database
 from everalign.state.decision_table import (
@@ -91,6 +94,11 @@ class Catalogue:
     def last_version(self) -> int:
         """The last version that is visible; -1 before the first."""
         return self.read_newest_version() if self._pinned_version is None else self._pinned_version
+
+    @cached_property
+    def cardinality(self) -> Cardinality:
+        """How many links an entity may have; part of the configuration, which never changes."""
+        return Config.parse(self.read_settings().get("config", "")).cardinality
 
     def read_settings(self) -> dict[str, str]:
         """Read the settings that the state directory was created with.
@@ -479,7 +487,7 @@ class Catalogue:
         lefts, rights = list_entities([event.pair for event in events])
         # The first version finds nothing: not one query for each of its entities.
         before = self.links.read_of_entities(lefts, rights, version - 1) if version else []
-        return plan_interval_changes(before, events, version)
+        return plan_interval_changes(before, events, version, self.cardinality)
 
     def _find_inbox_end(self, given: int | None) -> int:
         """Find how far the next version takes decisions of the inbox up."""

@@ -126,7 +126,8 @@ CREATE TABLE link (
     PRIMARY KEY (left_id, since, right_id)
 ) WITHOUT ROWID;
 CREATE INDEX link_of_right ON link (right_id, since);
-CREATE INDEX link_by_score ON link (status, score DESC, left_id) WHERE until = 2147483647;
+CREATE INDEX link_by_score ON link (status, score DESC, left_id, right_id)
+    WHERE until = 2147483647;
 CREATE INDEX link_rejected ON link (left_id, since) WHERE status = 2;
 CREATE INDEX link_ended ON link (until) WHERE until < 2147483647;
 -- Version 0 begins most of the links, and nobody asks which.

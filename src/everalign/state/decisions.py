@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.state.ledger import (
     EventKind,
@@ -117,7 +118,9 @@ def list_given_decisions(arrays: Mapping[str, IntArray]) -> list[GivenDecision]:
 
 
 def fold_decisions(
-    decisions: Decisions, given: Iterable[GivenDecision]
+    decisions: Decisions,
+    given: Iterable[GivenDecision],
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
 ) -> dict[Pair, DecisionKind]:
     """Let decisions take effect, one after the other.
 
@@ -128,11 +131,12 @@ def fold_decisions(
     Args:
         decisions: The decisions in force so far, of all entities that are decided about.
         given: The decisions, oldest first.
+        cardinality: Which confirmed pairs exclude each other.
 
     Returns:
         The decisions in force, in the order in which pairs were first decided.
     """
-    current = _CurrentDecisions(decisions)
+    current = _CurrentDecisions(decisions, cardinality)
     for decision in given:
         current.apply(decision)
     return current.kinds
@@ -141,7 +145,8 @@ def fold_decisions(
 class _CurrentDecisions:
     """Decisions in force while others take effect, with the pairs of each entity."""
 
-    def __init__(self, decisions: Decisions) -> None:
+    def __init__(self, decisions: Decisions, cardinality: Cardinality) -> None:
+        self._cardinality = cardinality
         self.kinds: dict[Pair, DecisionKind] = {}
         self._pairs_of: defaultdict[tuple[int, int], set[Pair]] = defaultdict(set)
         for pair, kind in decisions.items():
@@ -174,7 +179,14 @@ class _CurrentDecisions:
 
     def _drop_competing(self, pair: Pair) -> None:
         """Drop decisions by which an entity of the pair has another counterpart, or none."""
-        others = {other for entity in _list_sides(pair) for other in self._pairs_of[entity]}
+        unique = self._cardinality.unique_sides
+        others = {
+            other
+            for side, entity in _list_sides(pair)
+            for other in self._pairs_of[side, entity]
+            # No counterpart and any counterpart contradict each other.
+            if unique[side] or NO_ENTITY in (*pair, *other)
+        }
         for other in others - {pair}:
             if self.kinds[other] is not DecisionKind.REJECTED:
                 self._drop(other)
@@ -193,12 +205,14 @@ class DecisionEventBuilder:
         removed_entities: Left and right entities without facts; they cannot have a link.
         reverted_to: The version that the alignment is reverted to, if it is.
         requests: The number in the inbox of the decision about a pair that caused its events.
+        cardinality: Which links exclude each other.
     """
 
     decisions: Decisions
     removed_entities: tuple[set[int], set[int]]
     reverted_to: int | None = None
     requests: Mapping[Pair, int] = field(default_factory=dict)
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
 
     def build_events(self, links: LinkSet, version: int) -> list[LedgerEvent]:
         """Build the events that bring the links in force in line with the decisions.
@@ -276,7 +290,8 @@ class DecisionEventBuilder:
         if pair[0] in self._dangling_entities[0] or pair[1] in self._dangling_entities[1]:
             return "its entity has no counterpart"
         lefts, rights = self._trusted_entities
-        if pair[0] in lefts or pair[1] in rights:
+        unique_left, unique_right = self.cardinality.unique_sides
+        if (unique_left and pair[0] in lefts) or (unique_right and pair[1] in rights):
             return "another link of its entities was confirmed"
         return "withdrawn by a person"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from everalign.cardinality import Cardinality
 from everalign.state.decision_table import (
     DecisionChanges,
     DecisionTable,
@@ -67,9 +68,17 @@ class DecisionPlanner:
         links: The intervals of pairs.
         decisions: The decisions in force.
         version: The version that is being made.
+        cardinality: Which links exclude each other.
     """
 
-    def __init__(self, links: LinkTable, decisions: DecisionTable, version: int) -> None:
+    def __init__(
+        self,
+        links: LinkTable,
+        decisions: DecisionTable,
+        version: int,
+        cardinality: Cardinality = Cardinality.ONE_TO_ONE,
+    ) -> None:
+        self._cardinality = cardinality
         self._links = links
         self._decisions = decisions
         self._version = version
@@ -95,9 +104,15 @@ class DecisionPlanner:
             _add_removals(list_entities([row.pair for row in given]), removals)
         )
         before = self._decisions.read_of_entities(*entities, self._version - 1)
-        after = fold_decisions({row.pair: row.kind for row in before}, given)
+        known = {row.pair: row.kind for row in before}
+        after = fold_decisions(known, given, self._cardinality)
         requests = {row.pair: row.request for row in given if row.request is not None}
-        builder = DecisionEventBuilder(after, self._find_removed(removals), requests=requests)
+        builder = DecisionEventBuilder(
+            after,
+            self._find_removed(removals),
+            requests=requests,
+            cardinality=self._cardinality,
+        )
         return self._build_plan(entities, builder, before, requests, removals, inbox_upto)
 
     def plan_revert(self, target: int, removals: RemovalChanges) -> DecisionPlan:
@@ -116,7 +131,9 @@ class DecisionPlanner:
         before = self._decisions.read_of_entities(*entities, last)
         rows = self._decisions.read_of_entities(*entities, target)
         after = {row.pair: row.kind for row in rows}
-        builder = DecisionEventBuilder(after, self._find_removed(removals), target)
+        builder = DecisionEventBuilder(
+            after, self._find_removed(removals), target, cardinality=self._cardinality
+        )
         requests = {row.pair: row.request for row in rows}
         return self._build_plan(entities, builder, before, requests, removals, None)
 
@@ -148,7 +165,8 @@ class DecisionPlanner:
         inbox_upto: int | None,
     ) -> DecisionPlan:
         known = {row.pair: row.kind for row in before}
-        links = build_link_set(self._links.read_of_entities(*entities, self._version - 1))
+        rows = self._links.read_of_entities(*entities, self._version - 1)
+        links = build_link_set(rows, self._cardinality)
         after = builder.decisions
         changes = DecisionChanges(
             ended=[pair for pair, kind in known.items() if after.get(pair) is not kind],

@@ -6,12 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from everalign.cardinality import Cardinality
 from everalign.state.intervals import LinkInterval, PairStatus, plan_interval_changes
 from everalign.state.ledger import LedgerEvent
 
 
 class IntervalReplay:
     """Replays events version by version, at the cost of the entities that they name.
+
+    Args:
+        cardinality: What links in force satisfy.
 
     Example:
         >>> from everalign.state.ledger import EventKind
@@ -21,7 +25,8 @@ class IntervalReplay:
         [(1, 2)]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cardinality: Cardinality = Cardinality.ONE_TO_ONE) -> None:
+        self._cardinality = cardinality
         self._closed: list[LinkInterval] = []
         self._open: dict[tuple[int, int], dict[tuple[int, int], LinkInterval]] = defaultdict(dict)
         self._counts: Counter[int] = Counter()
@@ -42,7 +47,7 @@ class IntervalReplay:
         events = list(events)
         keys = {key for event in events for key in _list_keys(*event.pair)}
         before = {row for key in keys if key in self._open for row in self._open[key].values()}
-        changes = plan_interval_changes(sorted(before), events, version)
+        changes = plan_interval_changes(sorted(before), events, version, self._cardinality)
         for row in changes.closed:
             for key in _list_keys(*row.pair):
                 del self._open[key][row.pair]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
+from everalign.cardinality import Cardinality
 from everalign.state.ledger import LedgerEvent, replay_events
 from everalign.state.links import LinkSet, LinkState, Pair
 
@@ -79,7 +80,10 @@ class IntervalChanges:
 
 
 def plan_interval_changes(
-    before: Iterable[LinkInterval], events: Iterable[LedgerEvent], version: int
+    before: Iterable[LinkInterval],
+    events: Iterable[LedgerEvent],
+    version: int,
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
 ) -> IntervalChanges:
     """Compute which intervals the events of a version close and open.
 
@@ -87,12 +91,14 @@ def plan_interval_changes(
         before: The intervals in force of all entities that the events name.
         events: All events of the version, in order.
         version: The version.
+        cardinality: What links in force satisfy.
 
     Returns:
         The net changes: what begins and ends within the version leaves no interval.
     """
     known = {interval.pair: interval for interval in before}
-    after = _list_states(replay_events(events, build_link_set(known.values())))
+    links = build_link_set(known.values(), cardinality)
+    after = _list_states(replay_events(events, links))
     closed = [interval for pair, interval in known.items() if after.get(pair) != interval[4:]]
     opened = [
         LinkInterval(pair[0], version, pair[1], FOREVER, *state)
@@ -102,11 +108,14 @@ def plan_interval_changes(
     return IntervalChanges(closed, opened)
 
 
-def build_link_set(intervals: Iterable[LinkInterval]) -> LinkSet:
+def build_link_set(
+    intervals: Iterable[LinkInterval], cardinality: Cardinality = Cardinality.ONE_TO_ONE
+) -> LinkSet:
     """Build the set of links that intervals in force stand for.
 
     Args:
         intervals: Intervals that are in force at one version.
+        cardinality: What links in force satisfy.
 
     Returns:
         The links and the rejected pairs among them.
@@ -118,7 +127,7 @@ def build_link_set(intervals: Iterable[LinkInterval]) -> LinkSet:
             rejected.append((left, right))
         else:
             links[left, right] = LinkState(score, born, status == PairStatus.GIVEN)
-    return LinkSet(links, frozenset(rejected))
+    return LinkSet(links, frozenset(rejected), cardinality)
 
 
 def _list_states(link_set: LinkSet) -> Mapping[Pair, tuple[float, int, int]]:

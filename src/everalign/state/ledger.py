@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
+from everalign.cardinality import Cardinality
 from everalign.state.links import (
     LinkSet,
     LinkState,
@@ -54,6 +55,14 @@ __all__ = [
 # A smaller change cannot be seen in a score of two decimals. Without a limit, an update would
 # record an event for nearly every link of a method that computes all scores anew.
 MIN_SCORE_CHANGE = 0.005
+
+# Why a link is added that replaces none.
+_ADDITION_REASONS = {
+    Cardinality.ONE_TO_ONE: "mutual best match",
+    Cardinality.MANY_TO_ONE: "best match of the left entity",
+    Cardinality.ONE_TO_MANY: "best match of the right entity",
+    Cardinality.MANY_TO_MANY: "confident match",
+}
 
 
 class EventKind(StrEnum):
@@ -122,6 +131,7 @@ def diff_links(
     find_reason: EventReason | None = None,
     *,
     min_score_change: float = MIN_SCORE_CHANGE,
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
 ) -> list[LedgerEvent]:
     """Compute the events that lead from one set of links to the next.
 
@@ -133,25 +143,28 @@ def diff_links(
     added (2, 20) mutual best match []
 
     Args:
-        before: The links so far, one-to-one.
-        after: The links from now on, one-to-one.
+        before: The links so far.
+        after: The links from now on.
         version: The version of the events.
         find_reason: Returns a further reason for an event, or an empty string.
         min_score_change: The smallest change of a score that is recorded.
+        cardinality: What both satisfy.
 
     Returns:
         The events, in the order in which they apply.
     """
     old_scores = {link.pair: link.score for link in before}
     new_pairs = {link.pair for link in after}
-    old_partners, new_partners = PartnerIndex(old_scores), PartnerIndex(new_pairs)
-    # Retractions come first, so that the links are one-to-one after every single event.
+    old_partners = PartnerIndex(old_scores, cardinality)
+    new_partners = PartnerIndex(new_pairs, cardinality)
+    # Retractions come first, so that the cardinality holds after every single event.
     events = [
         _retraction(link, new_partners, version) for link in before if link.pair not in new_pairs
     ]
     for link in after:
         if link.pair not in old_scores:
-            events.append(_addition(link, old_partners, version))
+            reason = _ADDITION_REASONS[cardinality]
+            events.append(_addition(link, old_partners, version, reason))
         elif _score_differs(link.score, old_scores[link.pair], min_score_change):
             events.append(
                 LedgerEvent(version, EventKind.RESCORED, *link, "found with another score")
@@ -162,7 +175,7 @@ def diff_links(
 def replay_events(events: Iterable[LedgerEvent], start: LinkSet | None = None) -> LinkSet:
     """Apply events in order.
 
-    Whatever the events, the links stay one-to-one, and no event of a method undoes a person's
+    Whatever the events, the links keep the cardinality, and no event of a method undoes a person's
     decision. Of two decisions on a pair, the later one counts.
 
     >>> links = replay_events([
@@ -174,7 +187,7 @@ def replay_events(events: Iterable[LedgerEvent], start: LinkSet | None = None) -
 
     Args:
         events: The events, oldest first.
-        start: The links to start from; none by default.
+        start: The links to start from, with their cardinality; none, one-to-one, by default.
 
     Returns:
         The links in force after the last event.
@@ -271,15 +284,16 @@ def withdraw_decisions(
 
 
 class _MutableLinkSet:
-    """A set of links while events are applied to it; one-to-one after each of them."""
+    """A set of links while events are applied to it; each of them keeps the cardinality."""
 
     def __init__(self, start: LinkSet) -> None:
         self.links = dict(start.links)
         self.rejected = set(start.rejected_pairs)
-        self.partners = PartnerIndex(self.links)
+        self.cardinality = start.cardinality
+        self.partners = PartnerIndex(self.links, start.cardinality)
 
     def freeze(self) -> LinkSet:
-        return LinkSet(dict(self.links), frozenset(self.rejected))
+        return LinkSet(dict(self.links), frozenset(self.rejected), self.cardinality)
 
     def apply_event(self, event: LedgerEvent) -> None:
         pair = event.pair
@@ -313,7 +327,7 @@ class _MutableLinkSet:
         return any(self.links[other].confirmed for other in self.partners.competing_pairs(pair))
 
     def _put_link(self, event: LedgerEvent, *, confirmed: bool) -> None:
-        # One-to-one whatever the events: a retraction of the competing link may be missing.
+        # Whatever the events: a retraction of the competing link may be missing.
         for competing in self.partners.competing_pairs(event.pair):
             self._remove_link(competing)
         known = self.links.get(event.pair)
@@ -338,10 +352,12 @@ def _retraction(link: ScoredPair, new_partners: PartnerIndex, version: int) -> L
     return LedgerEvent(version, EventKind.RETRACTED, *link, reason, *competing)
 
 
-def _addition(link: ScoredPair, old_partners: PartnerIndex, version: int) -> LedgerEvent:
+def _addition(
+    link: ScoredPair, old_partners: PartnerIndex, version: int, reason: str
+) -> LedgerEvent:
     competing = old_partners.other_partners(link.pair)
     if competing == (None, None):
-        return LedgerEvent(version, EventKind.ADDED, *link, "mutual best match")
+        return LedgerEvent(version, EventKind.ADDED, *link, reason)
     return LedgerEvent(version, EventKind.REVISED, *link, "replaces", *competing)
 
 
@@ -354,7 +370,7 @@ def _add_reason(event: LedgerEvent, find_reason: EventReason) -> LedgerEvent:
 def _competing_retractions(
     current: _MutableLinkSet, pair: Pair, version: int
 ) -> list[LedgerEvent]:
-    new_partners = PartnerIndex([pair])
+    new_partners = PartnerIndex([pair], current.cardinality)
     return [
         _retraction(ScoredPair(*other, current.links[other].score), new_partners, version)
         for other in current.partners.competing_pairs(pair)

@@ -109,7 +109,8 @@ class LedgerReader:
         number = self._resolve_version(version)
         if self._latest_links is not None and self._latest_links[0] == number:
             return self._latest_links[1]
-        links = build_link_set(self._catalogue.links.iterate(number))
+        rows = self._catalogue.links.iterate(number)
+        links = build_link_set(rows, self._catalogue.cardinality)
         count = len(links.links) + len(links.rejected_pairs)
         if count != sum(self.count_links(version)):
             raise StateDamagedError(f"{self._layout.database} lacks links of version {number}")
@@ -135,7 +136,8 @@ class LedgerReader:
             StateError: There is no such version.
         """
         number = self._resolve_version(version)
-        return build_link_set(self._catalogue.links.read_of_entities(lefts, rights, number))
+        rows = self._catalogue.links.read_of_entities(lefts, rights, number)
+        return build_link_set(rows, self._catalogue.cardinality)
 
     def read_link_page(
         self,
@@ -171,8 +173,8 @@ class LedgerReader:
             version: The version; the last one by default.
 
         Returns:
-            The pairs by descending score, then by left id. At the last version, one page of them
-            is in memory.
+            The pairs by descending score, then by left and right id. At the last version, one
+            page of them is in memory.
 
         Raises:
             StateError: There is no such version.
@@ -185,7 +187,7 @@ class LedgerReader:
             return self._catalogue.links.iterate(number, status)
         # The index has the links of now; those of then are sorted here.
         rows = self._catalogue.links.iterate(number, status)
-        return iter(sorted(rows, key=lambda row: (-row.score, row.left)))
+        return iter(sorted(rows, key=lambda row: (-row.score, *row.pair)))
 
     @property
     def links(self) -> LinkTable:
@@ -306,7 +308,10 @@ class LedgerReader:
             A planner that reads what it needs from this store.
         """
         return DecisionPlanner(
-            self._catalogue.links, self._catalogue.decisions, self._catalogue.last_version + 1
+            self._catalogue.links,
+            self._catalogue.decisions,
+            self._catalogue.last_version + 1,
+            self._catalogue.cardinality,
         )
 
     @cached_property

@@ -88,19 +88,19 @@ class LinkTable:
             status: Given or found.
 
         Yields:
-            The intervals by descending score, then by left id.
+            The intervals by descending score, then by left and right id.
         """
         page = self.read_best_page(version, status)
         while page:
             yield from page
-            after = page[-1].score, page[-1].left
+            after = page[-1].score, *page[-1].pair
             page = self.read_best_page(version, status, after)
 
     def read_best_page(
         self,
         version: int,
         status: PairStatus,
-        after: tuple[float, int] | None = None,
+        after: tuple[float, int, int] | None = None,
         limit: int = PAGE_SIZE,
         min_score: float = -inf,
     ) -> list[LinkInterval]:
@@ -109,19 +109,22 @@ class LinkTable:
         Args:
             version: The version.
             status: Given or found.
-            after: Score and left id of the last link before the page; None for the first page.
+            after: Score, left and right id of the last link before the page; None for the first
+                page.
             limit: The most links to read.
             min_score: Leave out links that score less.
 
         Returns:
-            At most `limit` links by descending score, then by left id; fewer at the end.
+            At most `limit` links by descending score, then by left and right id; fewer at the
+            end.
         """
         if after is None:
             return self._read_best(version, status, "score >= ?", (min_score,), limit)
         # First the rest of those with the same score: two ranges of the index.
         page: list[LinkInterval] = []
         if after[0] >= min_score:
-            page = self._read_best(version, status, "score = ? AND left_id > ?", after, limit)
+            condition = "score = ? AND (left_id, right_id) > (?, ?)"
+            page = self._read_best(version, status, condition, after, limit)
         if len(page) < limit:
             values, missing = (after[0], min_score), limit - len(page)
             page += self._read_best(version, status, "score < ? AND score >= ?", values, missing)
@@ -226,7 +229,7 @@ class LinkTable:
             UNION ALL
             SELECT {_COLUMNS} FROM link WHERE status = ? AND {condition}
             AND until > ? AND until < {FOREVER} AND since <= ?
-            ORDER BY score DESC, left_id LIMIT ?
+            ORDER BY score DESC, left_id, right_id LIMIT ?
         """
         key = int(status), *values
         return self._fetch(sql, *key, version, *key, version, version, limit)

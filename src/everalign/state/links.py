@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from everalign.cardinality import Cardinality
 from everalign.state.array_format import Array
 
 Pair: TypeAlias = tuple[int, int]
@@ -53,12 +54,14 @@ class LinkSet:
     """The links in force, and the pairs that people have rejected.
 
     Attributes:
-        links: The state of each link; the pairs are one-to-one.
+        links: The state of each link.
         rejected_pairs: Pairs that no method may link.
+        cardinality: What the links satisfy.
     """
 
     links: Mapping[Pair, LinkState] = field(default_factory=dict)
     rejected_pairs: frozenset[Pair] = frozenset()
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
 
     @property
     def found_links(self) -> list[ScoredPair]:
@@ -76,26 +79,33 @@ class LinkSet:
 
 
 class PartnerIndex:
-    """The partner of each entity in a one-to-one set of pairs.
+    """The partner of each entity that can have one only; others do not compete.
 
     Args:
-        pairs: The pairs to start with.
+        pairs: The pairs to start with; they satisfy the cardinality.
+        cardinality: Says on which sides an entity has one partner at most.
     """
 
-    def __init__(self, pairs: Iterable[Pair] = ()) -> None:
-        # `iter`: `dict` alone would copy a mapping instead of reading its keys as pairs.
-        self._right_of = dict(iter(pairs))
-        self._left_of = {right: left for left, right in self._right_of.items()}
+    def __init__(
+        self, pairs: Iterable[Pair] = (), cardinality: Cardinality = Cardinality.ONE_TO_ONE
+    ) -> None:
+        self._cardinality = cardinality
+        self._right_of: dict[int, int] = {}
+        self._left_of: dict[int, int] = {}
+        for pair in pairs:
+            self.add_pair(pair)
 
     def add_pair(self, pair: Pair) -> None:
         """Add a pair.
 
         Args:
-            pair: A pair whose entities have no partner, or which is in the index already.
+            pair: A pair that competes with none of the index; it may be in it already.
         """
         left, right = pair
-        self._right_of[left] = right
-        self._left_of[right] = left
+        if self._cardinality.unique_left:
+            self._right_of[left] = right
+        if self._cardinality.unique_right:
+            self._left_of[right] = left
 
     def remove_pair(self, pair: Pair) -> None:
         """Remove a pair.
@@ -104,8 +114,8 @@ class PartnerIndex:
             pair: A pair that is in the index.
         """
         left, right = pair
-        del self._right_of[left]
-        del self._left_of[right]
+        self._right_of.pop(left, None)
+        self._left_of.pop(right, None)
 
     def other_partners(self, pair: Pair) -> tuple[int | None, int | None]:
         """Find the entities that compete with those of a pair.
@@ -115,7 +125,7 @@ class PartnerIndex:
 
         Returns:
             The left partner of its right entity and the right partner of its left entity, each
-            None if there is none or it is in the pair itself.
+            None if there is none, if it is in the pair itself, or if there may be several.
         """
         left, right = pair
         other_left = self._left_of.get(right)
@@ -126,10 +136,13 @@ class PartnerIndex:
         )
 
     def competing_pairs(self, pair: Pair) -> list[Pair]:
-        """Find the pairs that share exactly one entity with a pair.
+        """Find the pairs that cannot be links together with a pair.
 
         >>> PartnerIndex([(1, 10), (2, 20)]).competing_pairs((1, 20))
         [(2, 20), (1, 10)]
+        >>> many_to_one = PartnerIndex([(1, 10), (2, 20)], Cardinality.MANY_TO_ONE)
+        >>> many_to_one.competing_pairs((1, 20))
+        [(1, 10)]
 
         Args:
             pair: Any pair.

@@ -57,7 +57,7 @@ def repair_state(directory: str | Path, findings: Sequence[Finding]) -> list[str
 
 def _rebuild_links(database: Database, catalogue: Catalogue) -> int:
     events = catalogue.read_events(0, catalogue.last_version)
-    replay = IntervalReplay()
+    replay = IntervalReplay(catalogue.cardinality)
     for version, group in group_by_version(event for _, event in events):
         replay.add_version(version, group)
     rows = [add_checksum(tuple(interval)) for interval in replay.list_intervals()]

@@ -210,7 +210,7 @@ class _Verifier:
     def _check_events(self) -> Iterator[Finding]:
         counts = self._count_entities()
         versions = {version.number: version.counts for version in self._catalogue.read_versions()}
-        replay, last_counts = IntervalReplay(), (0, 0, 0)
+        replay, last_counts = IntervalReplay(self._catalogue.cardinality), (0, 0, 0)
         events = dict(group_by_version(self._iterate_events()))
         for number, stored_counts in versions.items():
             of_version = events.get(number, [])

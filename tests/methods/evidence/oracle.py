@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from everalign.graph import IntArray
+from everalign.matching import mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.alignment_state import AlignmentState
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
@@ -20,10 +21,10 @@ from everalign.methods.evidence.neighbourhood import (
     compare_neighbourhoods,
 )
 from everalign.methods.evidence.propagation import GraphPair, find_candidates, select_matches
+from everalign.methods.evidence.relation_sums import RelationSums
 from everalign.methods.evidence.relations import (
     Matches,
     RelationInclusions,
-    align_relations,
     find_inclusion,
 )
 from everalign.methods.evidence.rounds import AffectedEntities, find_affected_neighbours
@@ -97,7 +98,10 @@ def update_whole_graph(before: AlignmentState, after: AlignmentState, changed: I
     scores = read_scores(before.blocks, graphs.sizes)
     affected = _find_affected(before.blocks, after.blocks, graphs, scores.probabilities, changed)
     matches = select_matches(graphs, scores.probabilities)
-    relations = align_relations(graphs.left, graphs.right, matches, config)
+    # The sums of all edges, in fixed point as updates keep them: sums of floating point numbers
+    # round differently, and a tree may have its limit in between.
+    sums = RelationSums.from_graphs(graphs.left, graphs.right, matches)
+    relations = sums.compute_inclusions(config)
     scores = _drop_inadmissible(graphs, scores)
     scores, ungrounded = _drop_ungrounded(graphs, scores, relations)
     affected = unite(
@@ -129,8 +133,8 @@ def _find_affected(
     excluded = [np.setxor1d(*ids) for ids in zip(before.excluded, after.excluded, strict=True)]
     matches = probabilities.select_at_least(config.min_match_probability).table
     lost = ~graphs.mark_admissible(matches.left, matches.right)
-    is_candidate = probabilities.table.find_rows(*graphs.rejected.T) >= 0
-    rejected = graphs.rejected[is_candidate]
+    is_candidate = probabilities.table.find_rows(*graphs.barred.T) >= 0
+    rejected = graphs.barred[is_candidate]
     return unite(
         AffectedEntities.from_ids(sizes, *changed),
         AffectedEntities.from_ids(sizes, *relinked),
@@ -208,6 +212,7 @@ def _drop_ungrounded(
     nodes = np.repeat(np.arange(graphs.left.node_count), matches.stop - matches.start)
     # Only unlinked entities need grounds: anchors are certain.
     grounded = ~graphs.searchable[0][nodes]
+    grounded |= mark_listed_pairs(nodes, matches.counterpart, graphs.anchors)
     grows = True
     while grows:
         grows = False

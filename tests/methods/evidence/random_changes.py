@@ -27,8 +27,16 @@ def change_problem(
     seeds, rejected, dangling = problem.seeds, problem.rejected, problem.unaligned_entities
     if rng.random() < 0.5:  # withdrawn
         seeds = np.delete(seeds, rng.integers(len(seeds), size=2), axis=0)
-    linked = [set(column) for column in np.concatenate([seeds, problem.validation]).T.tolist()]
-    free = [pair for pair in gold if pair[0] not in linked[0] and pair[1] not in linked[1]]
+    trusted = {(left, right) for left, right in [*seeds.tolist(), *problem.validation.tolist()]}
+    linked = [
+        {pair[side] for pair in trusted} if is_unique else set()
+        for side, is_unique in enumerate(problem.cardinality.unique_sides)
+    ]
+    free = [
+        pair
+        for pair in gold
+        if pair[0] not in linked[0] and pair[1] not in linked[1] and tuple(pair) not in trusted
+    ]
     if rng.random() < 0.5:  # confirmed
         seeds = np.concatenate([seeds, np.array([free[rng.integers(len(free))]], dtype=np.int32)])
     if rng.random() < 0.5:

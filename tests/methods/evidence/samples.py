@@ -11,6 +11,7 @@ import numpy as np
 from everalign._progress import no_progress
 from everalign.benchmark.metrics import score_links
 from everalign.benchmark.synthetic import SampleConfig, generate_sample
+from everalign.cardinality import Cardinality
 from everalign.config import Config
 from everalign.graph import Graph, IntArray, Vocabulary, encode_links, encode_triples
 from everalign.matching import CandidatePairs
@@ -34,7 +35,7 @@ class Sampled:
         return score_links(found.accepted().pairs(), self.gold[snapshot]).f1
 
 
-def sampled(config: SampleConfig) -> Sampled:
+def sampled(config: SampleConfig, cardinality: Cardinality = Cardinality.ONE_TO_ONE) -> Sampled:
     sample = generate_sample(config)
     sides = Vocabulary(), Vocabulary()
     graphs = Graph.empty(), Graph.empty()
@@ -45,10 +46,12 @@ def sampled(config: SampleConfig) -> Sampled:
             graphs[0].with_triples(encode_triples(sample.left(t), sides[0])),
             graphs[1].with_triples(encode_triples(sample.right(t), sides[1])),
         )
-        seeds = encode_links(sample.seeds, *sides)
-        valid = encode_links(sample.validation_links, *sides)
-        problems.append(AlignmentTask(*graphs, seeds, valid, *sizes))
-        gold.append([(one, two) for one, two in encode_links(sample.gold(t), *sides).tolist()])
+        seeds, valid, test = (
+            encode_links(links, *sides, cardinality=cardinality)
+            for links in (sample.seeds, sample.validation_links, sample.gold(t))
+        )
+        problems.append(AlignmentTask(*graphs, seeds, valid, *sizes, cardinality=cardinality))
+        gold.append([(one, two) for one, two in test.tolist()])
     return Sampled(problems, gold)
 
 

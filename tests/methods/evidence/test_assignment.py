@@ -6,18 +6,26 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from everalign.cardinality import Cardinality
 from everalign.methods.evidence.assignment import refresh_selection
 from everalign.methods.evidence.candidate_store import CandidateStore
+from everalign.methods.evidence.candidates import CandidateTable, select_pairs
 
 # Few distinct scores, so that many pairs are equally good.
 SCORES = st.integers(0, 4)
 
 
-def select_greedily(scores: dict[tuple[int, int], int]) -> set[tuple[int, int]]:
+def select_greedily(
+    scores: dict[tuple[int, int], int], cardinality: Cardinality
+) -> set[tuple[int, int]]:
     """The definition: from the best pair down, unless one of its entities is taken."""
+    unique_left, unique_right = cardinality.unique_sides
     chosen: set[tuple[int, int]] = set()
     for pair in sorted(scores, key=lambda pair: (-scores[pair], pair)):
-        if all(pair[0] != left and pair[1] != right for left, right in chosen):
+        if not any(
+            (unique_left and pair[0] == left) or (unique_right and pair[1] == right)
+            for left, right in chosen
+        ):
             chosen.add(pair)
     return chosen
 
@@ -40,13 +48,20 @@ def list_selected(store: CandidateStore) -> set[tuple[int, int]]:
 @given(
     st.dictionaries(st.tuples(st.integers(0, 7), st.integers(0, 3)), SCORES, min_size=1),
     st.lists(st.dictionaries(st.integers(0, 31), SCORES, max_size=5), max_size=5),
+    st.sampled_from(Cardinality),
 )
 def test_the_selection_is_that_of_all_pairs(
-    scores: dict[tuple[int, int], int], changes: list[dict[int, int]]
+    scores: dict[tuple[int, int], int], changes: list[dict[int, int]], cardinality: Cardinality
 ) -> None:
     store = build_store(scores)
-    refresh_selection(store, store.list_all())
-    assert list_selected(store) == select_greedily(scores)
+    refresh_selection(store, store.list_all(), cardinality)
+    assert list_selected(store) == select_greedily(scores, cardinality)
+    rows = list(zip(*sorted(scores), strict=True))
+    table = CandidateTable.from_pairs(np.array(rows[0]), np.array(rows[1]), (8, 4))
+    best = select_pairs(
+        table, np.array([scores[pair] for pair in sorted(scores)], np.float32), cardinality
+    )
+    assert {sorted(scores)[row] for row in best} == list_selected(store)
     for change in changes:
         changed = {sorted(scores)[place % len(scores)]: score for place, score in change.items()}
         scores = scores | changed
@@ -57,7 +72,7 @@ def test_the_selection_is_that_of_all_pairs(
         assert found == expected
         store.column("confidence")[touched.row] = [scores[pair] for pair in expected]
         before = list_selected(store)
-        flipped = refresh_selection(store, touched)
-        assert list_selected(store) == select_greedily(scores)
+        flipped = refresh_selection(store, touched, cardinality)
+        assert list_selected(store) == select_greedily(scores, cardinality)
         pairs = set(zip(flipped.left.tolist(), flipped.right.tolist(), strict=True))
         assert before ^ list_selected(store) <= pairs

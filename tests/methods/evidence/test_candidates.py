@@ -19,7 +19,7 @@ from everalign.methods.evidence.candidates import (
     CandidateTable,
     find_best_other,
     rank_competitors,
-    select_one_to_one,
+    select_pairs,
 )
 
 Pair = tuple[int, int]
@@ -111,5 +111,5 @@ def test_one_to_one_takes_the_best_pair_then_the_best_of_the_others(
             for pair, score in left_over.items()
             if pair[0] != best[0] and pair[1] != best[1]
         }
-    rows = select_one_to_one(table(list(pairs)), scores(pairs))
+    rows = select_pairs(table(list(pairs)), scores(pairs))
     assert [list(pairs)[n] for n in rows] == sorted(taken)

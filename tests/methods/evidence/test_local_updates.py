@@ -25,10 +25,11 @@ from tests.methods.evidence.samples import (
 
 from everalign._progress import no_progress
 from everalign.benchmark.synthetic import SampleConfig
+from everalign.cardinality import Cardinality
 from everalign.methods import AlignmentTask, StateArrays
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.alignment_state import AlignmentState
-from everalign.methods.evidence.candidates import select_one_to_one
+from everalign.methods.evidence.candidates import select_pairs
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import combine_confidence
 from everalign.methods.evidence.method import Evidence
@@ -42,7 +43,8 @@ CONFIG = EvidenceParameters(
     min_evidence_weight=1e-6, min_spreading_change=0.1, min_spreading_functionality=0.02
 )
 STEPS = 5
-SEEDS = range(4)
+SEEDS = range(3)
+CARDINALITIES = Cardinality.ONE_TO_ONE, Cardinality.MANY_TO_ONE, Cardinality.MANY_TO_MANY
 
 
 class Step(NamedTuple):
@@ -55,9 +57,17 @@ class Step(NamedTuple):
     changes: StateArrays
 
 
-@pytest.fixture(scope="module")
-def sample() -> Sampled:
-    return sampled(SampleConfig(triples=5000, snapshots=1, seed=3))
+@pytest.fixture(scope="module", params=CARDINALITIES)
+def sample(request: pytest.FixtureRequest) -> Sampled:
+    cardinality: Cardinality = request.param
+    config = SampleConfig(
+        triples=5000,
+        snapshots=1,
+        seed=3,
+        left_duplicate_share=0.0 if cardinality.unique_right else 0.2,
+        right_duplicate_share=0.0 if cardinality.unique_left else 0.2,
+    )
+    return sampled(config, cardinality)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +131,7 @@ def test_what_follows_from_scores_is_as_if_computed_anew(
         assert [s.tolist() for s in sums] == [s.tolist() for s in blocks.sums]
         confidence, selected = list_decided(state)
         assert confidence.tolist() == compute_expected_confidence(state).tolist()
-        rows = select_one_to_one(probabilities.table, confidence)
+        rows = select_pairs(probabilities.table, confidence, blocks.config.cardinality)
         assert np.flatnonzero(selected).tolist() == sorted(rows.tolist())
 
 

@@ -20,6 +20,8 @@ _NOISE_SHARES = (
     "late_share",
     "repeated_share",
     "misspelt_share",
+    "left_duplicate_share",
+    "right_duplicate_share",
 )
 
 
@@ -66,6 +68,10 @@ class SampleConfig:
     """Share of the triples of a later snapshot that repeat a triple of an earlier one."""
     misspelt_share: float = 0.3
     """Share of the labels of a graph that are misspelt."""
+    left_duplicate_share: float = 0.0
+    """Share of the left entities that are in their graph twice, each with some of the facts."""
+    right_duplicate_share: float = 0.0
+    """The same for the right graph."""
 
     def __post_init__(self) -> None:
         self._check_range("triples", 1000, _MAX_TRIPLES)

@@ -107,15 +107,18 @@ class SampleGraph:
             misspelt_share: Share of the labels that are misspelt.
 
         Yields:
-            Entity and label in random order. Intermediate entities have no label.
+            Entity and label in random order. A duplicate has the label of its entity, spelt on
+            its own; intermediate entities have none.
         """
         # A new generator at each call: labels are the same however often they are spelt.
         rng = default_rng(self.label_seed)
         # Later ids are those of intermediate entities, which have no label.
-        is_used = self.view.find_first_snapshots()[: len(labels)] < len(self.view.snapshots)
-        labelled = rng.permutation(np.flatnonzero(is_used))
-        spelt = spell_labels(labels, self.style.script, labelled, misspelt_share, rng)
-        yield from zip((self.entities[entity] for entity in labelled.tolist()), spelt, strict=True)
+        named = _list_named(self.view, len(labels))
+        is_used = self.view.find_first_snapshots()[named[:, 1]] < len(self.view.snapshots)
+        labelled = rng.permutation(named[is_used])
+        spelt = spell_labels(labels, self.style.script, labelled[:, 0], misspelt_share, rng)
+        names = (self.entities[entity] for entity in labelled[:, 1].tolist())
+        yield from zip(names, spelt, strict=True)
 
 
 def name_view(view: GraphView, style: GraphStyle, seed: SeedSequence) -> SampleGraph:
@@ -262,6 +265,8 @@ class _Seeds(NamedTuple):
     left: SeedSequence
     right: SeedSequence
     links: SeedSequence
+    left_duplicates: SeedSequence
+    right_duplicates: SeedSequence
 
 
 def _build_views(
@@ -269,8 +274,16 @@ def _build_views(
 ) -> tuple[SyntheticWorld, GraphView, GraphView]:
     world = build_world(entity_count, config, default_rng(seeds.world))
     left_rng, right_rng = default_rng(seeds.left_view), default_rng(seeds.right_view)
-    left = render_view(world, world.on_left, LEFT_STYLE.renderings, config, left_rng)
-    right = render_view(world, world.on_right, RIGHT_STYLE.renderings, config, right_rng)
+    left = render_view(
+        *(world, world.on_left, LEFT_STYLE.renderings, config, left_rng),
+        config.left_duplicate_share,
+        default_rng(seeds.left_duplicates),
+    )
+    right = render_view(
+        *(world, world.on_right, RIGHT_STYLE.renderings, config, right_rng),
+        config.right_duplicate_share,
+        default_rng(seeds.right_duplicates),
+    )
     return world, left, right
 
 
@@ -293,25 +306,41 @@ def _split_links(
     left: SampleGraph, right: SampleGraph, world_size: int, config: SampleConfig, rng: Generator
 ) -> tuple[list[Link], list[Link], list[list[Link]]]:
     """Split the gold links into seeds, validation links and the test links of each snapshot."""
-    # Entities of the world have the same id in both views; an entity that is missing in one of
-    # them has a first snapshot after the last one.
+    pairs = _list_gold_pairs(left.view, right.view, world_size)
+    # An entity that is missing in a graph has a first snapshot after the last one.
     linked_since = np.maximum(
-        left.view.find_first_snapshots()[:world_size],
-        right.view.find_first_snapshots()[:world_size],
+        left.view.find_first_snapshots()[pairs[:, 0]],
+        right.view.find_first_snapshots()[pairs[:, 1]],
     )
     # Shuffled, since ids are in order of kind and popularity.
     added = [rng.permutation(np.flatnonzero(linked_since == t)) for t in range(config.snapshots)]
     seed_count = round(config.seed_share * len(added[0]))
     test_start = seed_count + round(config.validation_share * len(added[0]))
 
-    def name_links(entities: Ids) -> list[Link]:
-        return [(left.entities[entity], right.entities[entity]) for entity in entities.tolist()]
+    def name_links(rows: Ids) -> list[Link]:
+        return [(left.entities[a], right.entities[b]) for a, b in pairs[rows].tolist()]
 
     return (
         name_links(added[0][:seed_count]),
         name_links(added[0][seed_count:test_start]),
-        [name_links(entities) for entities in (added[0][test_start:], *added[1:])],
+        [name_links(rows) for rows in (added[0][test_start:], *added[1:])],
     )
+
+
+def _list_named(view: GraphView, world_size: int) -> Ids:
+    """List rows of (entity of the world, entity of the graph), duplicates last."""
+    # Entities of the world have the same id in both views.
+    world = np.arange(world_size)
+    return np.concatenate([np.column_stack([world, world]), view.duplicates])
+
+
+def _list_gold_pairs(left: GraphView, right: GraphView, world_size: int) -> Ids:
+    """List all pairs of a left and a right entity that stand for the same entity of the world."""
+    right_of = dict(right.duplicates.tolist())
+    named = _list_named(left, world_size)
+    others = [(a, right_of[entity]) for entity, a in named.tolist() if entity in right_of]
+    # Those of the world first: without duplicates they are all.
+    return np.concatenate([named[:, ::-1], np.array(others, dtype=named.dtype).reshape(-1, 2)])
 
 
 def write_sample(sample: Sample, directory: str | Path, progress: Progress = no_progress) -> None:

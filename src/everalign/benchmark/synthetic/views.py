@@ -171,6 +171,11 @@ RIGHT_RENDERINGS = (
 )
 
 
+# Of the facts of an entity that is in a graph twice: those that only one of the two has.
+_ORIGINAL_ONLY_SHARE = 0.25
+_DUPLICATE_ONLY_SHARE = 0.25
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphView:
     """The triples of one graph as ids.
@@ -184,6 +189,8 @@ class GraphView:
     """Number of entity ids, whether or not a triple uses them."""
     snapshots: tuple[Ids, ...]
     """The triples that each snapshot adds, in random order."""
+    duplicates: Ids
+    """Rows of (entity of the world, duplicate); the ids of duplicates are the last ones."""
 
     def count_triples(self) -> int:
         """Count the triples of all snapshots.
@@ -218,6 +225,8 @@ def render_view(
     renderings: Sequence[FactRendering],
     config: SampleConfig,
     rng: Generator,
+    duplicate_share: float,
+    duplicate_rng: Generator,
 ) -> GraphView:
     """Render the part of a world that a graph knows.
 
@@ -227,6 +236,8 @@ def render_view(
         renderings: The schema of the graph.
         config: The settings of the sample.
         rng: The random generator.
+        duplicate_share: Share of the entities that the graph has twice.
+        duplicate_rng: The random generator of duplicates.
 
     Returns:
         The triples of the graph by snapshot.
@@ -248,8 +259,30 @@ def render_view(
             to_head = relation_ids[rendering.reified]
             triples.append(_render_reified(facts, to_head, relation, entity_count))
             entity_count += len(facts.heads)
-    kept = _drop_late_and_repeated(np.concatenate(triples), config.snapshots)
-    return GraphView(relations, entity_count, _split_by_snapshot(kept, config, rng))
+    chosen = np.flatnonzero(in_graph & (duplicate_rng.random(len(world)) < duplicate_share))
+    duplicates = np.column_stack([chosen, entity_count + np.arange(len(chosen))])
+    all_triples = _add_duplicates(np.concatenate(triples), duplicates, duplicate_rng)
+    kept = _drop_late_and_repeated(all_triples, config.snapshots)
+    snapshots = _split_by_snapshot(kept, config, rng)
+    return GraphView(relations, entity_count + len(duplicates), snapshots, duplicates)
+
+
+def _add_duplicates(triples: Ids, duplicates: Ids, rng: Generator) -> Ids:
+    """Give some facts of entities to their duplicates as well, and some to them alone."""
+    for column in (0, 2):
+        duplicate_of = np.full(triples[:, column].max(initial=0) + 1, -1)
+        originals = duplicates[:, 0]
+        is_used = originals < len(duplicate_of)
+        duplicate_of[originals[is_used]] = duplicates[is_used, 1]
+        duplicate = duplicate_of[triples[:, column]]
+        has_duplicate = duplicate >= 0
+        draw = rng.random(len(triples))
+        copied = triples[has_duplicate & (draw >= _ORIGINAL_ONLY_SHARE)]
+        copied[:, column] = duplicate[has_duplicate & (draw >= _ORIGINAL_ONLY_SHARE)]
+        triples = np.concatenate(
+            [triples[~has_duplicate | (draw < 1 - _DUPLICATE_ONLY_SHARE)], copied]
+        )
+    return triples
 
 
 def _draw_known_facts(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.literals import CachedMatches, LiteralMatches
 from everalign.methods.base import NO_ENTITIES, StateArrays
@@ -152,6 +153,7 @@ class AlignmentState:
         arrays |= {
             "notes": np.frombuffer("\n".join(self.notes).encode(), np.uint8),
             "threshold": np.array(self.threshold),
+            "cardinality": np.frombuffer(self.blocks.config.cardinality.encode(), np.uint8),
             "training_entity_counts": self.training.entity_counts,
             "held_out_pairs": self.training.held_out_pairs,
             "held_out_probability": self.training.held_out_probability,
@@ -190,7 +192,7 @@ class AlignmentState:
 
         Args:
             arrays: What `to_arrays` has returned.
-            config: Settings and constants.
+            config: Settings and constants; the cardinality is that of the arrays.
 
         Returns:
             The state.
@@ -199,6 +201,8 @@ class AlignmentState:
             StateDamagedError: A value is out of range.
         """
         check_saved_arrays(arrays)
+        cardinality = Cardinality(arrays["cardinality"].tobytes().decode())
+        config = replace(config, cardinality=cardinality)
         notes = arrays["notes"].tobytes().decode()
         return AlignmentState(
             _models_from_arrays(arrays),

@@ -1,8 +1,8 @@
-"""One-to-one selection that follows changes: greedy, from the best pair down.
+"""Selection that follows changes: greedy, from the best pair down.
 
-A pair is selected if neither of its entities has a better pair that is selected. So a change
-concerns pairs of the same entities, and of those only worse ones: looking at them from the best
-down gives exactly what a selection of all pairs would give.
+A pair is selected if neither of its entities has a better pair that is selected, where an entity
+may have one link only. So a change concerns pairs of the same entities, and of those only worse
+ones: looking at them from the best down gives exactly what a selection of all pairs would give.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import heapq
 import numpy as np
 
 from everalign._numba import jit_cached
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.graph.growing import Offsets
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_first
@@ -21,13 +22,16 @@ from everalign.methods.evidence.candidate_store import CandidateStore, Pairs
 PairKey = tuple[np.float32, np.int64, np.int64, np.int64]
 
 
-def refresh_selection(store: CandidateStore, changed: Pairs) -> Pairs:
+def refresh_selection(
+    store: CandidateStore, changed: Pairs, cardinality: Cardinality = Cardinality.ONE_TO_ONE
+) -> Pairs:
     """Select again after the confidence of some candidates has changed.
 
     Args:
         store: The candidates; their column `selected` is changed.
         changed: Candidates that are new or have another confidence, and any candidate of each
             entity that has lost one.
+        cardinality: On which sides an entity may have one link only.
 
     Returns:
         The candidates that are selected and were not, or the other way round.
@@ -41,6 +45,7 @@ def refresh_selection(store: CandidateStore, changed: Pairs) -> Pairs:
         store.column("selected"),
         changed.row,
         changed.left,
+        *cardinality.unique_sides,
     )
     return Pairs(row, left, store.rows["right"][row].astype(np.int64))
 
@@ -57,6 +62,8 @@ def _select_again(
     selected: BoolArray,
     rows: Offsets,
     lefts: Offsets,
+    unique_left: bool,
+    unique_right: bool,
 ) -> tuple[Offsets, Offsets]:
     heap = [(np.float32(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
     waiting = {np.int64(-1)}
@@ -84,8 +91,8 @@ def _select_again(
                 selected,
                 x2,
             )
-        is_free = not best_of_right[x2] < key
-        for k in range(left_start[x], left_stop[x]):
+        is_free = not (unique_right and best_of_right[x2] < key)
+        for k in range(left_start[x], left_stop[x] if unique_left else left_start[x]):
             better = selected[k] and (-score[k], x, np.int64(row_right[k]), k) < key
             is_free = is_free and not better
         if is_free == selected[row]:
@@ -98,12 +105,12 @@ def _select_again(
         flipped.append(row)
         flipped_left.append(x)
         # Only worse pairs of the two entities depend on this one.
-        for k in range(left_start[x], left_stop[x]):
+        for k in range(left_start[x], left_stop[x] if unique_left else left_start[x]):
             worse = (-score[k], x, np.int64(row_right[k]), np.int64(k))
             if worse > key and worse[3] not in waiting:
                 waiting.add(worse[3])
                 heapq.heappush(heap, worse)
-        for k in range(right_start[x2], right_stop[x2]):
+        for k in range(right_start[x2], right_stop[x2] if unique_right else right_start[x2]):
             other = np.int64(row_left[k])
             m = find_first(row_right, left_start[other], left_stop[other], row_right[row])
             worse = (-score[m], other, x2, np.int64(m))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.graph.growing import (
     GrowingColumns,
@@ -25,6 +26,7 @@ from everalign.graph.growing import (
 )
 from everalign.graph.id_sets import mark_members, union_ids, unique_ids
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_first
+from everalign.methods.evidence.candidates import share_out
 from everalign.methods.evidence.relations import Matches, MatchIndex
 
 # What is known of each candidate besides its two entities.
@@ -36,7 +38,7 @@ ROW_COLUMNS: Mapping[str, type[np.generic]] = {
     "dangling": np.float32,  # probability that one of the two is dangling, if half of all were
     "confidence": np.float32,
     "level": np.int32,  # how many steps of evidence lead to an anchor; see `grounding`
-    "selected": np.bool_,  # by one-to-one selection
+    "selected": np.bool_,  # by the cardinality of links
 }
 # The same where the graphs have literals: what the features of competitors need.
 LITERAL_ROW_COLUMNS: Mapping[str, type[np.generic]] = {
@@ -481,6 +483,7 @@ def derive_matches(
     right: Offsets,
     min_probability: float,
     searchable: tuple[BoolArray, BoolArray],
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
 ) -> tuple[tuple[Offsets, list[NDArray[Any]]], tuple[Offsets, list[NDArray[Any]]]]:
     """Derive the matches of some entities from the match probabilities of their candidates.
 
@@ -490,32 +493,30 @@ def derive_matches(
         right: Right entities, ascending and distinct.
         min_probability: Match probability from which a pair is a match.
         searchable: Which left and right entities can have one.
+        cardinality: On which sides the pairs of an entity exclude each other.
 
     Returns:
         For the left entities the entity of each match, with the columns counterpart, probability
         and level; for the right ones the same without level. The probabilities of one entity sum
-        to 1 at most.
+        to 1 at most, if it has one link at most.
     """
     pairs = store.list_likely(left, right, min_probability)
     probability = store.column("probability")
     admitted = searchable[0][pairs.left] & searchable[1][pairs.right]
     pairs = Pairs(*(column[admitted] for column in pairs))
-    totals = np.maximum(
-        *_sum_probabilities(
-            *store.by_left,
-            store.rows["right"],
-            probability,
-            *store.by_right,
-            store.lefts["left"],
-            searchable[0],
-            searchable[1],
-            min_probability,
-            pairs.left,
-            pairs.right,
-        )
+    totals = _sum_probabilities(
+        *store.by_left,
+        store.rows["right"],
+        probability,
+        *store.by_right,
+        store.lefts["left"],
+        searchable[0],
+        searchable[1],
+        min_probability,
+        pairs.left,
+        pairs.right,
     )
-    # Pairs of one entity exclude each other.
-    shared = (probability[pairs.row] / np.maximum(1, totals)).astype(np.float32)
+    shared = share_out(probability[pairs.row], totals, cardinality).astype(np.float32)
     of_left = np.flatnonzero(mark_members(left, pairs.left))
     of_right = np.flatnonzero(mark_members(right, pairs.right))
     of_right = of_right[np.lexsort((pairs.left[of_right], pairs.right[of_right]))]

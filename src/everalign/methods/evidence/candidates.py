@@ -1,13 +1,16 @@
-"""Tables of pairs: candidates, their match probabilities, their competitors, one-to-one choice."""
+"""Tables of pairs: candidates, their match probabilities and competitors, the selected ones."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.matching import mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetArray
@@ -354,33 +357,74 @@ def _fill_ranks(rows: OffsetArray, score: FloatArray, out: FloatArray) -> None:
         out[row, RANK] = better
 
 
-def select_one_to_one(table: CandidateTable, score: FloatArray) -> NDArray[np.int64]:
+def share_out(
+    probability: FloatArray,
+    totals: Sequence[NDArray[Any]],
+    cardinality: Cardinality,
+) -> NDArray[np.float64]:
+    """Share the probability of an entity out over its pairs, if it has one counterpart at most.
+
+    Args:
+        probability: Match probability of each pair.
+        totals: For each pair, the sum over all pairs of its left and of its right entity.
+        cardinality: On which sides the pairs of an entity exclude each other.
+
+    Returns:
+        The probabilities, of which those of an entity of a unique side sum to 1 at most.
+
+    Example:
+        >>> totals = np.array([1.6, 1.6]), np.array([0.8, 0.8])
+        >>> share_out(np.array([0.8, 0.8]), totals, Cardinality.ONE_TO_MANY).tolist()
+        [0.8, 0.8]
+        >>> share_out(np.array([0.8, 0.8]), totals, Cardinality.MANY_TO_ONE).tolist()
+        [0.5, 0.5]
+    """
+    unique = cardinality.unique_sides
+    limits = [total for total, is_unique in zip(totals, unique, strict=True) if is_unique]
+    return probability / np.maximum(1, reduce(np.maximum, limits, np.ones(len(probability))))
+
+
+def select_pairs(
+    table: CandidateTable,
+    score: FloatArray,
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
+) -> NDArray[np.int64]:
     """Select rows greedily: the best pair, then the best of what is still possible, and so on.
 
     Args:
         table: The candidates.
         score: A score for each; of equal ones, the first row wins.
+        cardinality: What the selected pairs have to satisfy.
 
     Returns:
-        The selected rows in order; each entity is in one of them at most.
+        The selected rows in order; each entity of a unique side is in one of them at most.
     """
+    if not any(cardinality.unique_sides):
+        return np.arange(len(score))
     # The row number as second key makes the order of equal scores certain.
     order = np.lexsort((np.arange(len(score)), -score))
-    return np.sort(_take_greedily(table.left, table.right, order, *table.sizes))
+    unique = cardinality.unique_sides
+    return np.sort(_take_greedily(table.left, table.right, order, *table.sizes, *unique))
 
 
 @jit_cached()
 def _take_greedily(
-    left: IntArray, right: IntArray, order: OffsetArray, left_count: int, right_count: int
+    left: IntArray,
+    right: IntArray,
+    order: OffsetArray,
+    left_count: int,
+    right_count: int,
+    unique_left: bool,
+    unique_right: bool,
 ) -> OffsetArray:
     left_free = np.ones(left_count, dtype=np.bool_)
     right_free = np.ones(right_count, dtype=np.bool_)
-    selected = np.empty(min(left_count, right_count), dtype=np.int64)
+    selected = np.empty(order.size, dtype=np.int64)
     count = 0
     for row in order:
         if left_free[left[row]] and right_free[right[row]]:
-            left_free[left[row]] = False
-            right_free[right[row]] = False
+            left_free[left[row]] = not unique_left
+            right_free[right[row]] = not unique_right
             selected[count] = row
             count += 1
     return selected[:count]

@@ -6,14 +6,16 @@ are scored by models that were not trained on them (cross-fitting).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everalign._parallel import map_chunks, map_parallel
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
+from everalign.matching import NO_PAIRS, mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.config import EvidenceParameters
@@ -21,8 +23,8 @@ from everalign.methods.evidence.features import (
     LITERAL_FEATURES,
     PROBABILITY_FEATURES,
     ComparedCandidates,
+    list_competitor_columns,
 )
-from everalign.methods.evidence.propagation import NO_MATCH
 from everalign.methods.evidence.trees import TreeModel, average_models, parse_trees
 
 CHUNK_SIZE = 20_000  # rows of one parallel prediction
@@ -53,47 +55,70 @@ class TrainingPairs(NamedTuple):
 class TrainingLabels:
     """Training pairs: pairs of which the right counterpart is known but not used as evidence.
 
+    A pair with one entity of a training pair is wrong, if this entity has one link at most. In a
+    many-to-many alignment no entity has: there it is wrong unless it is likely to be another link.
+
     Attributes:
-        left_counterpart: Right counterpart of each left entity, NO_MATCH if not known.
-        right_counterpart: Left counterpart of each right entity.
-        left_fold: Fold of each left entity, NO_FOLD if its counterpart is not known.
+        pairs: Rows of (left, right).
+        left_fold: Fold of each left entity, NO_FOLD if it tells which pairs are wrong.
         right_fold: Fold of each right entity.
-        left_weight: How sure the counterpart of each left entity is; 0 if it is not known.
+        left_weight: How surely each left entity is labelled; 0 if it is not.
         right_weight: The same of each right entity.
+        cardinality: Says on which sides entities have one link at most.
+        doubtful: Rows of (left, right) that may be links as well; they are not trained on.
     """
 
-    left_counterpart: IntArray
-    right_counterpart: IntArray
+    pairs: IntArray
     left_fold: IntArray
     right_fold: IntArray
     left_weight: FloatArray
     right_weight: FloatArray
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
+    doubtful: IntArray = field(default_factory=lambda: NO_PAIRS)
 
     @staticmethod
     def from_pairs(
-        pairs: TrainingPairs, sizes: tuple[int, int], fold_count: int
+        training_pairs: TrainingPairs,
+        sizes: tuple[int, int],
+        fold_count: int,
+        cardinality: Cardinality = Cardinality.ONE_TO_ONE,
     ) -> TrainingLabels:
         """Build labels from pairs, which go to the folds in turn.
 
         Args:
-            pairs: The training pairs.
+            training_pairs: The training pairs.
             sizes: Number of left and right entities.
             fold_count: Number of folds.
+            cardinality: Says on which sides entities have one link at most.
 
         Returns:
             The labels of all entities.
         """
-        left_counterpart, right_counterpart, left_fold, right_fold = (
-            np.full(size, NO_MATCH, dtype=np.int32) for size in (*sizes, *sizes)
-        )
-        left, right = pairs.pairs.T
-        left_counterpart[left], right_counterpart[right] = right, left
+        pairs, weight = training_pairs
         # Both entities of a pair are in one fold: its candidates are left out together.
-        left_fold[left] = right_fold[right] = np.arange(len(left)) % fold_count
-        left_weight, right_weight = (np.zeros(size, dtype=np.float32) for size in sizes)
-        left_weight[left] = right_weight[right] = pairs.weight
-        return TrainingLabels(
-            left_counterpart, right_counterpart, left_fold, right_fold, left_weight, right_weight
+        fold = _number_groups(pairs, sizes) % fold_count
+        folds = [np.full(size, NO_FOLD, dtype=np.int32) for size in sizes]
+        weights = [np.zeros(size, dtype=np.float32) for size in sizes]
+        for side, is_labelled in enumerate(cardinality.labelled_sides):
+            if is_labelled:
+                folds[side][pairs[:, side]] = fold
+                np.maximum.at(weights[side], pairs[:, side], weight)
+        return TrainingLabels(pairs, folds[0], folds[1], weights[0], weights[1], cardinality)
+
+    def with_doubtful(self, likely: CandidateTable) -> TrainingLabels:
+        """Leave likely pairs out of training, if entities may have further links.
+
+        Args:
+            likely: Pairs that are more likely right than wrong.
+
+        Returns:
+            The labels; the same where one side at least says which pairs are wrong.
+        """
+        if any(self.cardinality.unique_sides):
+            return self
+        rows = np.stack([likely.left, likely.right], axis=1)
+        return replace(
+            self, doubtful=rows[~mark_listed_pairs(likely.left, likely.right, self.pairs)]
         )
 
     def find_folds(self, table: CandidateTable) -> NDArray[np.int64]:
@@ -103,10 +128,13 @@ class TrainingLabels:
             table: The candidates.
 
         Returns:
-            The fold of its left entity, or else of its right one; NO_FOLD if neither is labelled.
+            The fold of its left entity, or else of its right one; NO_FOLD if neither is labelled,
+            or if it is doubtful.
         """
         left, right = self.left_fold[table.left], self.right_fold[table.right]
-        return np.where(left != NO_FOLD, left, right).astype(np.int64)
+        fold = np.where(left != NO_FOLD, left, right).astype(np.int64)
+        fold[self.mark_doubtful(table)] = NO_FOLD
+        return fold
 
     def mark_correct(self, table: CandidateTable) -> BoolArray:
         """Mark the candidates that are training pairs.
@@ -117,8 +145,18 @@ class TrainingLabels:
         Returns:
             A mask over the rows.
         """
-        correct: BoolArray = self.left_counterpart[table.left] == table.right
-        return correct
+        return mark_listed_pairs(table.left, table.right, self.pairs)
+
+    def mark_doubtful(self, table: CandidateTable) -> BoolArray:
+        """Mark the candidates that may be correct as well.
+
+        Args:
+            table: The candidates.
+
+        Returns:
+            A mask over the rows.
+        """
+        return mark_listed_pairs(table.left, table.right, self.doubtful)
 
     def mark_labelled(self, table: CandidateTable) -> tuple[BoolArray, BoolArray]:
         """Mark the candidates whose left, and whose right entity is labelled.
@@ -129,8 +167,8 @@ class TrainingLabels:
         Returns:
             A mask for left entities and one for right entities.
         """
-        left: BoolArray = self.left_counterpart[table.left] != NO_MATCH
-        right: BoolArray = self.right_counterpart[table.right] != NO_MATCH
+        left: BoolArray = self.left_fold[table.left] != NO_FOLD
+        right: BoolArray = self.right_fold[table.right] != NO_FOLD
         return left, right
 
     def can_train(self, table: CandidateTable) -> bool:
@@ -143,7 +181,7 @@ class TrainingLabels:
             Whether there are several folds, and outside each one correct and wrong candidates.
         """
         fold, correct = self.find_folds(table), self.mark_correct(table)
-        fold_count = int(self.left_fold.max(initial=NO_FOLD)) + 1
+        fold_count = int(fold.max(initial=NO_FOLD)) + 1
         labels = [
             correct[(fold != NO_FOLD) & (fold != left_out)] for left_out in range(fold_count)
         ]
@@ -156,11 +194,27 @@ class TrainingLabels:
             table: The candidates.
 
         Returns:
-            A weight from 0 to 1 for each row; a row of one labelled entity counts half.
+            A weight from 0 to 1 for each row; a row of one labelled entity counts half, unless one
+            side alone is labelled.
         """
         # A correct pair is met from both of its entities at once, a wrong one from either: without
         # this weight wrong pairs would count twice, and all confidences would be too low.
-        return (self.left_weight[table.left] + self.right_weight[table.right]) / np.float32(2)
+        weight = self.left_weight[table.left] + self.right_weight[table.right]
+        return weight / np.float32(sum(self.cardinality.labelled_sides))
+
+
+def _number_groups(pairs: IntArray, sizes: tuple[int, int]) -> NDArray[np.int64]:
+    """Number the pairs from 0 on; those that are connected by shared entities are one group."""
+    # Imported here: it takes long, and only a training needs it.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = pairs[:, 0], pairs[:, 1].astype(np.int64) + sizes[0]
+    links = coo_array((np.ones(len(pairs)), nodes), shape=(sum(sizes), sum(sizes)))
+    group = connected_components(links, directed=False)[1][pairs[:, 0]]
+    # In the order of their first pairs, so that the folds do not depend on how groups are found.
+    _, first, place = np.unique(group, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[place]
 
 
 @dataclass(frozen=True)
@@ -294,7 +348,9 @@ class PairClassifier:
             The classifier.
         """
         # Features are hidden in one way only: their columns are left out of the training rows.
-        hidden |= PROBABILITY_FEATURES if self_trained else frozenset()
+        if self_trained:
+            # Sure pairs have no rival: a model that saw rivals would take duplicates for wrong.
+            hidden |= PROBABILITY_FEATURES | list_competitor_columns(config.cardinality)
         # Two models, since the trees of a single one split by neighbours first and made too little
         # of literals (docs/decisions/0015-literal-evidence.md).
         neighbour_hidden = hidden | LITERAL_FEATURES

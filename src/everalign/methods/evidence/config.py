@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from everalign.cardinality import Cardinality
 from everalign.errors import ConfigError
 from everalign.literals import LiteralSettings
 
@@ -66,6 +67,10 @@ class EvidenceParameters(EvidenceSettings):
     Configuration files cannot set the constants. Each has its reason in a comment above it.
     """
 
+    # --- Of the task
+    # How many links an entity may have; stored with what was learned.
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
+
     # --- Functionality and relation alignment
     # Share of an edge's functionality that counts this very fact, not the whole relation.
     local_functionality_weight: float = 0.3
@@ -115,6 +120,9 @@ class EvidenceParameters(EvidenceSettings):
     min_self_training_probability: float = 0.1
     # With literals and fewer pairs than this, names alone are the better guide.
     min_self_training_pairs: int = 20
+    # Many-to-many: a pair of labelled entities that is more likely right than wrong may be another
+    # link of theirs, and is no example of a wrong one.
+    max_wrong_probability: float = 0.5
     # With literals nearly all pairs can be sure; more would only take longer.
     max_self_training_pairs: int = 3000
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.candidates import (
@@ -22,7 +23,7 @@ from everalign.methods.evidence.candidates import (
     CandidateTable,
     MatchProbabilities,
     mark_best,
-    select_one_to_one,
+    select_pairs,
 )
 from everalign.methods.evidence.classifier import (
     ModelSize,
@@ -115,6 +116,7 @@ def train_dangling_classifier(
     """
     correct = labels.mark_correct(compared.table)
     # Without their correct pairs, labelled entities look as if they were dangling.
+    correct |= labels.mark_doubtful(compared.table)
     dangling = compared.drop_rows(correct)
     matched_rows, matched_weight = _find_best_of_labelled(compared.table, labels, probability)
     dangling_rows, dangling_weight = _find_best_of_labelled(
@@ -174,7 +176,8 @@ def estimate_no_candidate_dangling(
     Returns:
         The share of dangling ones among the left entities without a candidate.
     """
-    dangling = compared.drop_rows(labels.mark_correct(compared.table))
+    table = compared.table
+    dangling = compared.drop_rows(labels.mark_correct(table) | labels.mark_doubtful(table))
     without_candidate = [
         1 + np.count_nonzero(~np.isin(pairs[:, 0], table.left))  # 1: never quite certain
         for table in (dangling.table, compared.table)
@@ -258,13 +261,17 @@ def compute_link_confidence(
         dangling,
         probability,
         groups,
-        graphs.unlinked,
+        graphs.unanchored,
         models.no_candidate_dangling,
         config,
     )
     confidence = compute_confidence(table, probability, dangling, shares, groups)
-    link_count = count_expected_links(shares, groups, graphs.unlinked)
-    threshold = find_threshold(confidence[select_one_to_one(table, confidence)], link_count)
+    link_count = count_expected_links(shares, groups, graphs.unanchored, config.cardinality)
+    selected = confidence[select_pairs(table, confidence, config.cardinality)]
+    if not any(config.cardinality.unique_sides):
+        # An entity may have several: their confidences tell how many links there are.
+        link_count = max(link_count, float(selected.sum(dtype=np.float64)))
+    threshold = find_threshold(selected, link_count)
     return LinkConfidence(confidence, max(config.min_link_confidence, threshold), shares)
 
 
@@ -398,7 +405,10 @@ def estimate_new_share(
 
 
 def count_expected_links(
-    shares: MatchedShares, groups: EntityGroups, unlinked: tuple[BoolArray, BoolArray]
+    shares: MatchedShares,
+    groups: EntityGroups,
+    unlinked: tuple[BoolArray, BoolArray],
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
 ) -> float:
     """Estimate how many links there are to find.
 
@@ -406,16 +416,23 @@ def count_expected_links(
         shares: Share of entities with a counterpart in each group.
         groups: The group of each entity.
         unlinked: Which entities count.
+        cardinality: Says on which sides an entity with a counterpart has one link.
 
     Returns:
-        The sum of the shares, on the side where it is greater.
+        The sum of the shares, on the side where it is greater. If entities of one side may have
+        several links, the other side counts.
     """
     # Both sides estimate the same number, and too low for entities with few triples.
     return max(
         float(share[group[counted]].sum())
-        for share, group, counted in zip(
-            shares, (groups.left, groups.right), unlinked, strict=True
+        for share, group, counted, is_counted in zip(
+            shares,
+            (groups.left, groups.right),
+            unlinked,
+            cardinality.labelled_sides,
+            strict=True,
         )
+        if is_counted
     )
 
 
@@ -423,7 +440,7 @@ def find_threshold(confidence: FloatArray, link_count: float) -> float:
     """Find the confidence from which on taking pairs gives the best expected F1.
 
     Args:
-        confidence: Of pairs that are one-to-one.
+        confidence: Of pairs that satisfy the cardinality.
         link_count: Expected number of links.
 
     Returns:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._parallel import map_chunks, map_parallel
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.literals import (
     compare_word_bags,
@@ -335,6 +336,38 @@ PROBABILITY_FEATURES = frozenset(
     for group in GROUP_COLUMNS
     for column in _name_columns([f for f in _select_group(group) if f.from_probabilities])
 )
+# Features that compare a candidate with others of the same entity, without their side.
+COMPETITOR_FEATURES = (
+    "support_margin",
+    "support_share",
+    "support_rank",
+    "rarity_margin",
+    "vector_margin",
+    "literal_margin",
+    "name_margin",
+    "explained_margin",
+    "word_margin",
+)
+
+
+def list_competitor_columns(cardinality: Cardinality) -> frozenset[str]:
+    """List the columns that compare candidates which do not exclude each other.
+
+    Args:
+        cardinality: Says on which sides an entity may have several links.
+
+    Returns:
+        Names of columns; none if links are one-to-one.
+
+    Example:
+        >>> "name_margin_right" in list_competitor_columns(Cardinality.MANY_TO_ONE)
+        True
+    """
+    sides = zip(("left", "right"), cardinality.unique_sides, strict=True)
+    names = {
+        f"{name}_{side}" for side, unique in sides if not unique for name in COMPETITOR_FEATURES
+    }
+    return frozenset(names | {"min_support_margin"} if names else names)
 
 
 def list_feature_names(graphs: GraphPair) -> tuple[str, ...]:

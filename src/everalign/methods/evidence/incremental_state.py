@@ -193,6 +193,9 @@ class IncrementalState:
         sums = RelationSums.from_graphs(graphs.left, graphs.right, matches)
         node = np.repeat(np.arange(graphs.left.node_count), matches.left.stop - matches.left.start)
         is_certain = ~graphs.searchable[LEFT][node]
+        # Matches of a searchable entity are candidates, or anchors if it may have more links.
+        rows = table.find_rows(node[~is_certain], matches.left.counterpart[~is_certain])
+        is_certain[~is_certain] = rows < 0
         level = compute_levels(
             graphs.left,
             graphs.right,
@@ -202,9 +205,7 @@ class IncrementalState:
             is_certain,
         )
         candidate_level = np.full(len(probability), NO_LEVEL, dtype=np.int32)
-        # Each match of a searchable entity is a candidate.
-        rows = table.find_rows(node[~is_certain], matches.left.counterpart[~is_certain])
-        candidate_level[rows] = level[~is_certain]
+        candidate_level[rows[rows >= 0]] = level[~is_certain]
         columns: dict[str, NDArray[Any]] = {
             "probability": probability,
             "support": state.support,
@@ -240,13 +241,14 @@ class IncrementalState:
         )
 
     def _find_searchable(self) -> tuple[BoolArray, BoolArray]:
-        """Which nodes can be candidates: entities that have facts and no anchor."""
+        """Which nodes can be candidates: entities that have facts and may have more links."""
         masks = []
         for side in (LEFT, RIGHT):
             view, graph = self.adjacency[side].view, self.adjacency[side]
             mask = view.stop > view.start
             mask[graph.literal_offset :] = False
-            mask[self.anchors[:, side]] = False
+            if self.config.cardinality.unique_sides[side]:
+                mask[self.anchors[:, side]] = False
             mask[self.excluded[side]] = False
             masks.append(mask)
         return masks[LEFT], masks[RIGHT]
@@ -255,7 +257,7 @@ class IncrementalState:
     def graphs(self) -> GraphPair:
         """Both graphs as they are now; not valid after the next change of facts."""
         left, right = self.adjacency
-        return GraphPair(left.view, right.view, self.anchors, self.config)
+        return GraphPair(left.view, right.view, self.anchors, self.config, rejected=self.rejected)
 
     @property
     def inclusions(self) -> RelationInclusions:
@@ -325,7 +327,8 @@ class IncrementalState:
         for side in (LEFT, RIGHT):
             view, ids = self.adjacency[side].view, entities[side]
             now = view.stop[ids] > view.start[ids]
-            now &= ~mark_members(self._sorted_anchors[side][:, side], ids)
+            if self.config.cardinality.unique_sides[side]:
+                now &= ~mark_members(self._sorted_anchors[side][:, side], ids)
             now &= ~np.isin(ids, self.excluded[side])
             lost.append(ids[self.searchable[side][ids] & ~now])
             self.searchable[side][ids] = now
@@ -382,6 +385,7 @@ class IncrementalState:
             all_right,
             self.config.min_match_probability,
             self.searchable,
+            self.config.cardinality,
         )
         self.matches.replace_left(
             all_left, *self._add_anchors(LEFT, all_left, left_node, left_columns)
@@ -499,8 +503,8 @@ class IncrementalState:
         anchors = self._list_anchors(side, nodes)
         certain = [anchors[:, 1 - side], np.ones(len(anchors)), np.zeros(len(anchors))]
         all_nodes = np.concatenate([node, anchors[:, side]])
-        # An entity has either an anchor or candidates, so that counterparts stay ascending.
-        order = np.argsort(all_nodes, kind="stable")
+        counterparts = np.concatenate([columns[0], certain[0]])
+        order = np.lexsort((counterparts, all_nodes))
         return all_nodes[order], [
             np.concatenate([values, more])[order]
             for values, more in zip(columns, certain[: len(columns)], strict=True)

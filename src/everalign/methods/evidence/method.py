@@ -106,6 +106,7 @@ class Evidence:
             task: The graphs and the trusted links.
             progress: Called at each step.
         """
+        self.config = replace(self.config, cardinality=task.cardinality)
         self._train(task, TrainingRecord.empty(), None, progress)
 
     def update(self, task: AlignmentTask, progress: Progress) -> None:
@@ -153,7 +154,7 @@ class Evidence:
         return self._state.training.get_held_out(sizes).drop_pairs(task.rejected)
 
     def candidates(self, task: AlignmentTask, progress: Progress) -> CandidatePairs:  # noqa: ARG002
-        """Select the best pairs, one-to-one.
+        """Select the best pairs that satisfy the cardinality.
 
         Args:
             task: The graphs and the trusted links.
@@ -207,6 +208,7 @@ class Evidence:
             changes: What `save_changes` has returned after each update since, oldest first.
         """
         self._fitted = AlignmentState.from_arrays(arrays, self.config).with_changes(changes)
+        self.config = self._fitted.blocks.config
         self._changes = None
 
     def save_changes(self) -> StateArrays | None:

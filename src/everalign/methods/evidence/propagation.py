@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from everalign._parallel import map_parallel
 from everalign._progress import Progress
+from everalign.cardinality import Cardinality
 from everalign.graph import Graph, IntArray
 from everalign.literals import MatchedLiterals, TranslationModels
 from everalign.matching import NO_PAIRS, mark_listed_pairs
@@ -26,7 +27,11 @@ from everalign.methods.evidence.adjacency import (
     GraphCapacity,
     build_adjacency,
 )
-from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
+from everalign.methods.evidence.candidates import (
+    CandidateTable,
+    MatchProbabilities,
+    share_out,
+)
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.relations import (
     MatchIndex,
@@ -118,12 +123,29 @@ class GraphPair:
 
     @cached_property
     def unlinked(self) -> tuple[BoolArray, BoolArray]:
+        """Which left and right entities exist and have no anchor, or may have more links."""
+        return self._mark_existing(self.config.cardinality)
+
+    @cached_property
+    def unanchored(self) -> tuple[BoolArray, BoolArray]:
         """Which left and right entities exist and have no anchor."""
+        return self._mark_existing(Cardinality.ONE_TO_ONE)
+
+    def _mark_existing(self, cardinality: Cardinality) -> tuple[BoolArray, BoolArray]:
+        """Which entities exist and do not have all the links that they may have."""
         masks = [np.ones(size, dtype=np.bool_) for size in self.sizes]
-        for mask, linked, removed in zip(masks, self.anchors.T, self.removed, strict=True):
-            mask[linked] = False
-            mask[removed] = False
+        for side, is_unique in enumerate(cardinality.unique_sides):
+            masks[side][self.anchors[:, side] if is_unique else []] = False
+            masks[side][self.removed[side]] = False
         return masks[0], masks[1]
+
+    @property
+    def barred(self) -> IntArray:
+        """Rows of (left, right) that are no candidates although their entities may be."""
+        if any(self.config.cardinality.unique_sides):
+            return self.rejected
+        # Their entities may have more links, but these are certain already.
+        return np.concatenate([self.rejected, self.anchors])
 
     @cached_property
     def searchable(self) -> tuple[BoolArray, BoolArray]:
@@ -136,8 +158,8 @@ class GraphPair:
 
     @cached_property
     def rejected_index(self) -> MatchIndex:
-        """The rejected pairs, indexed by left and by right nodes."""
-        left, right = self.rejected.T
+        """The barred pairs, indexed by left and by right nodes."""
+        left, right = self.barred.T
         node_counts = self.left.node_count, self.right.node_count
         return index_matches(left, right, np.ones(len(left)), node_counts)
 
@@ -149,11 +171,12 @@ class GraphPair:
             right: Right entities, as many.
 
         Returns:
-            A mask of the pairs whose entities are unlinked and that are not rejected.
+            A mask of the pairs whose entities are unlinked and that are not barred.
         """
         admissible: BoolArray = self.unlinked[0][left] & self.unlinked[1][right]
-        if len(self.rejected):
-            admissible &= ~mark_listed_pairs(left, right, self.rejected)
+        barred = self.barred
+        if len(barred):
+            admissible &= ~mark_listed_pairs(left, right, barred)
         return admissible
 
     def build_candidates(self, left: IntArray, right: IntArray) -> CandidateTable:
@@ -179,19 +202,18 @@ def select_matches(graphs: GraphPair, probabilities: MatchProbabilities) -> Matc
 
     Returns:
         Anchors with probability 1, matches of literals, and pairs of unlinked entities with at
-        least `min_match_probability`. The probabilities of one entity sum to 1 at most, since it
+        least `min_match_probability`. The probabilities of one entity sum to 1 at most, if it
         has one counterpart at most.
     """
     likely = probabilities.select_at_least(graphs.config.min_match_probability)
     keep = graphs.mark_admissible(likely.table.left, likely.table.right)
     left, right = likely.table.left[keep], likely.table.right[keep]
     probability = likely.probability[keep]
-    # Pairs of one entity exclude each other.
     totals = [
         np.bincount(entity, probability, minlength=size)[entity]
         for entity, size in zip((left, right), graphs.sizes, strict=True)
     ]
-    shared = probability / np.maximum(1, np.maximum(*totals))
+    shared = share_out(probability, totals, graphs.config.cardinality)
     rows = [(*graphs.anchors.T, np.ones(len(graphs.anchors))), (left, right, shared)]
     if graphs.literals:
         rows.append(graphs.literals.list_node_pairs())
@@ -261,12 +283,15 @@ def _search_both_sides(
     )  # fmt: skip
 
 
-def propagate(graphs: GraphPair, progress: Progress) -> MatchProbabilities:
+def propagate(
+    graphs: GraphPair, progress: Progress, cardinality: Cardinality | None = None
+) -> MatchProbabilities:
     """Propagate match probabilities without the classifier, for as long as they grow.
 
     Args:
         graphs: The graphs.
         progress: Called after each round.
+        cardinality: Which pairs can be matches together; None for that of the graphs.
 
     Returns:
         The match probabilities of the last round.
@@ -275,18 +300,23 @@ def propagate(graphs: GraphPair, progress: Progress) -> MatchProbabilities:
     rounds = graphs.config.max_propagation_rounds
     for number in range(rounds):
         progress("propagating", number, rounds)
-        before, probabilities = probabilities, _propagate_once(graphs, probabilities)
+        before = probabilities
+        probabilities = _propagate_once(
+            graphs, probabilities, cardinality or graphs.config.cardinality
+        )
         total, growth = before.probability.sum(), graphs.config.min_propagation_growth
         if probabilities.probability.sum() <= growth * total:
             break
     return probabilities
 
 
-def _propagate_once(graphs: GraphPair, probabilities: MatchProbabilities) -> MatchProbabilities:
+def _propagate_once(
+    graphs: GraphPair, probabilities: MatchProbabilities, cardinality: Cardinality
+) -> MatchProbabilities:
     """Compute the match probability of the pairs that are each other's best candidate.
 
     With support s, and a and b for the second best support of the left and of the right entity,
-    it is (1 − exp(−s)) · s² / (s² + a² + b²).
+    it is (1 − exp(−s)) · s² / (s² + a² + b²). Other cardinalities: see `_match_from_side`.
     """
     matches = select_matches(graphs, probabilities)
     relations = align_relations(graphs.left, graphs.right, matches, graphs.config)
@@ -296,18 +326,58 @@ def _propagate_once(graphs: GraphPair, probabilities: MatchProbabilities) -> Mat
     )
     left = _split_best_two(*from_left, graphs.sizes[0])
     right = _split_best_two(*from_right, graphs.sizes[1])
+    if cardinality is not Cardinality.ONE_TO_ONE:
+        parts = []
+        if cardinality is not Cardinality.ONE_TO_MANY:
+            parts.append(_match_from_side(left, right))
+        if cardinality is not Cardinality.MANY_TO_ONE:
+            right_ids, left_ids, probability = _match_from_side(right, left)
+            parts.append((left_ids, right_ids, probability))
+        return _merge_matches(parts, graphs.sizes)
     left_ids = np.flatnonzero(left.best != NO_MATCH)
     # Keep those whose best counterpart has them as its best.
     left_ids = left_ids[right.best[left.best[left_ids]] == left_ids]
     right_ids = left.best[left_ids]
     support = left.support[left_ids]
     competition = left.second_support[left_ids] ** 2 + right.second_support[right_ids] ** 2
+    probability = _weigh_competition(support, competition)
+    return MatchProbabilities.from_pairs(left_ids, right_ids, probability, graphs.sizes)
+
+
+def _weigh_competition(
+    support: NDArray[np.float64], competition: NDArray[np.float64]
+) -> FloatArray:
     # The second factor keeps ties out. Without it wrong pairs grow with each round, and rounds
     # cannot go on until no more is found (docs/decisions/0009-evidence.md).
     probability = -np.expm1(-support) * support**2 / (support**2 + competition)
-    return MatchProbabilities.from_pairs(
-        left_ids, right_ids, probability.astype(np.float32), graphs.sizes
-    )
+    return probability.astype(np.float32)
+
+
+def _match_from_side(
+    own: _BestTwo, other: _BestTwo
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+    """Match each entity of one side with its best candidate, which others may share.
+
+    With support s, a for the second best support of the entity and b for the best support of the
+    candidate, the probability is (1 − exp(−s)) · s² / (s² + a²) · (s / b)²: a rival of the
+    candidate contradicts the pair only as far as it is better.
+    """
+    ids = np.flatnonzero(own.best != NO_MATCH)
+    counterpart, support = own.best[ids], own.support[ids]
+    best = np.maximum(support, other.support[counterpart])
+    probability = _weigh_competition(support, own.second_support[ids] ** 2)
+    return ids, counterpart, probability * ((support / best) ** 2).astype(np.float32)
+
+
+def _merge_matches(
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]], sizes: tuple[int, int]
+) -> MatchProbabilities:
+    """Put matches together; a pair that comes twice has the greater of its probabilities."""
+    left, right, probability = map(np.concatenate, zip(*parts, strict=True))
+    keys, place = np.unique(left * sizes[1] + right, return_inverse=True)
+    greatest = np.zeros(len(keys), dtype=np.float32)
+    np.maximum.at(greatest, place, probability)
+    return MatchProbabilities.from_pairs(*np.divmod(keys, max(sizes[1], 1)), greatest, sizes)
 
 
 class _BestTwo(NamedTuple):

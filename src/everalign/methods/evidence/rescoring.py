@@ -274,8 +274,9 @@ def _list_literals(adjacency: Adjacency, entities: IntArray) -> IntArray:
 
 
 def _index_rejected(state: IncrementalState, side: int) -> Matches:
-    """The rejected counterparts of the nodes of one side."""
-    pairs = state.rejected[np.argsort(state.rejected[:, side], kind="stable")]
+    """The rejected counterparts of the nodes of one side, and those that are certain already."""
+    barred = state.graphs.barred
+    pairs = barred[np.argsort(barred[:, side], kind="stable")]
     # Zeros that nobody looks at cost nothing.
     start, stop = (np.zeros(len(state.searchable[side]), dtype=np.int64) for _ in range(2))
     ids, first, count = np.unique(pairs[:, side], return_index=True, return_counts=True)

@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from everalign._progress import Progress
+from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
+from everalign.matching import mark_listed_pairs
 from everalign.methods.base import AlignmentTask
-from everalign.methods.evidence.candidates import MatchProbabilities, select_one_to_one
+from everalign.methods.evidence.candidates import MatchProbabilities, select_pairs
 from everalign.methods.evidence.classifier import (
     TrainedModels,
     TrainingLabels,
@@ -106,14 +108,23 @@ class SeedSplit:
         if self.has_sufficient:
             return TrainingPairs(self.held_out, trusted)
         config = graphs.config
-        table, probability = probabilities.select_at_least(config.min_self_training_probability)
-        rows = select_one_to_one(table, probability)
+        # Where entities may have any number of links, nothing but its probability tells that a
+        # pair is right: it has to be more likely right than wrong.
+        least = (
+            config.min_self_training_probability
+            if any(config.cardinality.unique_sides)
+            else config.max_wrong_probability
+        )
+        table, probability = probabilities.select_at_least(least)
+        rows = select_pairs(table, probability, config.cardinality)
         pairs = np.stack([table.left[rows], table.right[rows]], axis=1)
         probability = probability[rows]
-        # A pair that shares an entity with a held-out link is that link, or is wrong.
-        known = np.isin(pairs[:, 0], self.held_out[:, 0]) | np.isin(
-            pairs[:, 1], self.held_out[:, 1]
-        )
+        # A pair that shares an entity with a held-out link is that link, or is wrong; unless the
+        # entity may have several.
+        known = mark_listed_pairs(pairs[:, 0], pairs[:, 1], self.held_out)
+        for side, is_unique in enumerate(config.cardinality.unique_sides):
+            if is_unique:
+                known |= np.isin(pairs[:, side], self.held_out[:, side])
         pairs, probability = pairs[~known], probability[~known]
         if graphs.self_trained:
             # Every n-th pair, evenly over the ids: the choice must not depend on chance.
@@ -158,7 +169,9 @@ def train_models(
         The models with the candidates; None if there is too little to train on.
     """
     config = graphs.config
-    probabilities = start or propagate(graphs, progress)
+    # Where no side excludes anything, only mutual best pairs are sure enough to start from.
+    mutual = None if any(config.cardinality.unique_sides) else Cardinality.ONE_TO_ONE
+    probabilities = start or propagate(graphs, progress, mutual)
     rounds = config.classifier_rounds if start is None else config.retraining_rounds
     if rounds == 0:
         return None
@@ -172,7 +185,9 @@ def train_models(
                 graphs = train_translations(graphs, probabilities)
                 compared = replace_translations(compared, graphs)
             pairs = split.choose_training_pairs(graphs, probabilities)
-            labels = TrainingLabels.from_pairs(pairs, graphs.sizes, config.fold_count)
+            labels = TrainingLabels.from_pairs(
+                pairs, graphs.sizes, config.fold_count, config.cardinality
+            ).with_doubtful(probabilities.select_at_least(config.max_wrong_probability).table)
             # With few named entities, propagation is the better guide.
             too_few = graphs.self_trained and len(pairs.pairs) < config.min_self_training_pairs
             if too_few or not labels.can_train(compared.table):

@@ -25,7 +25,7 @@ from everalign.methods.evidence.adjacency import FloatArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.assignment import refresh_selection
 from everalign.methods.evidence.candidate_store import Pairs, SideIndex
-from everalign.methods.evidence.candidates import CandidateTable, select_one_to_one
+from everalign.methods.evidence.candidates import CandidateTable, select_pairs
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.dangling import (
     LinkConfidence,
@@ -126,6 +126,10 @@ def apply_change(
     """
     relinked = _list_changed_pairs(state.anchors, change.anchors)
     rejected = _list_new_pairs(state.rejected, change.rejected)
+    if not any(state.config.cardinality.unique_sides):
+        # The entities of a trusted link stay candidates, the pair does not.
+        trusted = _list_new_pairs(state.anchors, change.anchors)
+        rejected = np.concatenate([rejected, trusted])
     doubtful = change_decisions(state, change, state.change_facts(change.facts))
     literal_matches = _add_literals(state, change)
     lost = state.update_searchable(doubtful)
@@ -254,7 +258,7 @@ def conclude_training(
     entity_counts: NDArray[np.int64],
     graphs: GraphPair,
 ) -> LinkConfidence:
-    """Compute the confidence of all candidates, and select one-to-one.
+    """Compute the confidence of all candidates, and select by the cardinality.
 
     Args:
         state: The alignment after a training; changed.
@@ -277,7 +281,8 @@ def conclude_training(
         models,
     )
     store.column("confidence")[pairs.row] = result.confidence
-    store.column("selected")[pairs.row[select_one_to_one(table, result.confidence)]] = True
+    selected = select_pairs(table, result.confidence, graphs.config.cardinality)
+    store.column("selected")[pairs.row[selected]] = True
     return result
 
 
@@ -439,7 +444,7 @@ class LinkChanges(NamedTuple):
 def conclude_update(
     state: IncrementalState, models: TrainedModels, shares: PriorShares
 ) -> tuple[LinkChanges, PriorShares, RowChanges]:
-    """Compute confidence where candidates have changed, and select one-to-one again.
+    """Compute confidence where candidates have changed, and select again.
 
     Args:
         state: The alignment; changed.
@@ -469,14 +474,14 @@ def conclude_update(
 
 
 def _select_changed(state: IncrementalState, changes: RowChanges) -> tuple[LinkChanges, Pairs]:
-    """Select one-to-one again; returns what has changed for links, and for the selection."""
+    """Select again; returns what has changed for links, and for the selection."""
     store, dropped = state.candidates, changes.dropped
     # All candidates of these entities: a better or a lost rival decides about the others.
     left, right = (
         unique_ids(np.concatenate([changes.pairs[1 + side], dropped[:, side]]))
         for side in (LEFT, RIGHT)
     )
-    flipped = refresh_selection(store, store.list_touching(left, right))
+    flipped = refresh_selection(store, store.list_touching(left, right), state.config.cardinality)
     is_selected = store.column("selected")
     kept = is_selected[changes.pairs.row]
     left, right = (

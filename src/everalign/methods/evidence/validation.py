@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign.cardinality import Cardinality
 from everalign.errors import StateDamagedError
 from everalign.methods.base import StateArrays
 from everalign.methods.evidence.adjacency_updates import EDGE_COLUMNS
@@ -19,6 +20,7 @@ from everalign.methods.evidence.candidate_store import LITERAL_ROW_COLUMNS, ROW_
 
 SIDES = ("left", "right")
 PAIR_BITS = 32
+_CARDINALITIES = {cardinality.encode() for cardinality in Cardinality}
 
 
 def check_saved_arrays(arrays: StateArrays) -> None:
@@ -30,6 +32,7 @@ def check_saved_arrays(arrays: StateArrays) -> None:
     Raises:
         StateDamagedError: An array has another shape or type, or a value is out of range.
     """
+    _require(arrays["cardinality"].tobytes() in _CARDINALITIES, "cardinality")
     for side in SIDES:
         _check_graph(arrays, side)
     nodes = [len(arrays[f"{side}_node_start"]) for side in SIDES]
