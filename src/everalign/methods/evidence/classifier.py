@@ -506,5 +506,8 @@ def _train_model(
         "min_child_samples": max(1, min(config.max_leaf_rows, max_rows)),
         "seed": seed,
     }
-    model = lightgbm.train(parameters, data, num_boost_round=size.tree_count)
+    # Otherwise it would be written and parsed once more, to be independent of its data.
+    model = lightgbm.train(
+        parameters, data, num_boost_round=size.tree_count, keep_training_booster=True
+    )
     return parse_trees(model.model_to_string())

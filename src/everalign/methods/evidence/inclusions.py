@@ -130,23 +130,23 @@ def _list_lookups(
     right_relation = right.group_relation
     entry = np.empty(count_values(right_start, right_ids), dtype=np.int64)
     lookups = np.empty((entry.size, 4), dtype=np.int64)
-    # Entries ascend, so that those of another x are less than the first one of this x.
-    entry_of_relation = np.full(right_relation_count, UNSEEN, dtype=np.int64)
+    # Lookups of another x are before the first one of this x.
+    lookup_of_relation = np.full(right_relation_count, UNSEEN, dtype=np.int32)
     lookup_count, count, place2, first = 0, 0, 0, 0
     while first < left_ids.size:
-        x, end, first_entry = left_ids[first], find_run(left_ids, first), count
+        x, end, first_lookup = left_ids[first], find_run(left_ids, first), lookup_count
         for row in range(first, end):
             x2 = right_ids[row]
             for group2 in range(right_start[x2], right_start[x2 + 1]):
                 d2 = right_relation[group2]
-                if entry_of_relation[d2] < first_entry:
-                    entry_of_relation[d2] = count
+                if lookup_of_relation[d2] < first_lookup:
+                    lookup_of_relation[d2] = lookup_count
                     lookups[lookup_count, 0] = left_start[x]
                     lookups[lookup_count, 1] = left_start[x + 1]
                     lookups[lookup_count, 2], lookups[lookup_count, 3] = d2, count
                     lookup_count += 1
                     count += left_start[x + 1] - left_start[x]
-                entry[place2] = entry_of_relation[d2]
+                entry[place2] = lookups[lookup_of_relation[d2], 3]
                 place2 += 1
         first = end
     return entry, lookups[:lookup_count], count
