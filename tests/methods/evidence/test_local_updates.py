@@ -37,10 +37,7 @@ from everalign.methods.evidence.relation_sums import RelationSums
 
 pytestmark = pytest.mark.slow
 
-# The oracle spreads changes as the rounds of a training do.
-CONFIG = EvidenceParameters(
-    min_evidence_weight=1e-6, min_spreading_change=0.1, min_spreading_functionality=0.02
-)
+CONFIG = EvidenceParameters(min_evidence_weight=1e-6)
 STEPS = 5
 SEEDS = range(4)
 
