@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis.extra import numpy as arrays_of
 from xxhash import xxh3_128_hexdigest
 
 from everalign.errors import StateDamagedError, StateError
+from everalign.state import files as state_files
 from everalign.state.array_format import (
     Array,
     check_bundle,
@@ -115,6 +117,39 @@ def test_a_file_that_was_replaced_is_told(tmp_path: Path, content: bytes) -> Non
     (folder / "arrays.bundle").unlink()
     with pytest.raises(StateDamagedError, match="is missing"):
         read_arrays(folder, files)
+
+
+@pytest.mark.parametrize("settled_after", [0, state_files.MIN_SETTLED_NANOSECONDS])
+def test_damage_is_told_also_by_a_process_that_has_read_the_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled_after: int
+) -> None:
+    # Files that were written just now are never remembered as whole, which would take seconds to
+    # wait for.
+    monkeypatch.setattr(state_files, "MIN_SETTLED_NANOSECONDS", settled_after)
+    folder, path = tmp_path / "arrays", tmp_path / "arrays" / "arrays.bundle"
+    checksums = write_arrays(folder, {"a": np.arange(9), "b": np.ones(5)})
+    for _ in range(2):
+        assert read_arrays(folder, checksums)["a"].tolist() == list(range(9))
+    time.sleep(0.05)  # longer than the clock of a file system takes to go on
+    content = bytearray(path.read_bytes())
+    content[content.index(np.arange(9).tobytes()) + 8] ^= 4
+    path.write_bytes(content)
+    arrays = read_arrays(folder, checksums)
+    assert arrays["b"].tolist() == [1.0] * 5
+    with pytest.raises(StateDamagedError, match="has changed"):
+        _ = arrays["a"]
+
+
+def test_a_file_that_was_written_just_now_may_still_change(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"a")
+    now = path.stat()
+    assert not state_files.FileIdentity.from_stat(now).is_settled
+    earlier = now.st_mtime_ns - 2 * state_files.MIN_SETTLED_NANOSECONDS
+    identity = state_files.FileIdentity.from_stat(now)._replace(modified=earlier, changed=earlier)
+    assert identity.is_settled
+    # A change of either time counts: the time of modification can be set at will.
+    assert not identity._replace(changed=now.st_ctime_ns).is_settled
 
 
 def test_arrays_of_a_bundle_can_be_changed(tmp_path: Path) -> None:

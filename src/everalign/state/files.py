@@ -1,7 +1,7 @@
 """The files of a state directory: their paths, the lock of the writer, and array files.
 
 An array file is written once and forced to the disk. Each of its arrays is compared with its
-checksum when it is read.
+checksum when a process first reads it, and again once the file has changed in any way.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import mmap
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from everalign._platform import lock_file, sync_directory
 from everalign.errors import StateDamagedError, StateError, StateLockedError
@@ -37,6 +38,12 @@ Value = TypeVar("Value")
 MAX_COMMAND_LENGTH = 60
 
 BUNDLE_NAME = "arrays.bundle"
+
+# A file that has changed less than this before it is read may change once more without another
+# time of change, since clocks of file systems are coarse: it is compared again.
+MIN_SETTLED_NANOSECONDS = 2_000_000_000
+# So many files are remembered as whole: more than the versions that make up a method state.
+MAX_REMEMBERED_FILES = 64
 
 # Windows has no flag to refuse links, and lets only administrators make them; others have none for
 # files that are not text.
@@ -241,8 +248,8 @@ def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
         files: The checksum of each file by its name.
 
     Returns:
-        Arrays by name, each compared with its checksum when it is first used. Changes of them are
-        not written to the file.
+        Arrays by name, each compared with its checksum when this process first uses it. Changes
+        of them are not written to the file.
 
     Raises:
         StateDamagedError: The file is missing, or its table of contents has changed.
@@ -255,12 +262,15 @@ def read_arrays(folder: Path, files: Mapping[str, str]) -> Mapping[str, Array]:
         if list(files) != [BUNDLE_NAME]:
             raise ValueError("is not among the files of this version or delta")
         # Changes go to pages of this process: compiled code takes one type of array only.
-        content = _map_file(path, mmap.ACCESS_COPY)
+        content, identity = _map_file(path, mmap.ACCESS_COPY)
         table = read_table(content, files[BUNDLE_NAME])
+    whole = _recall_whole_arrays(identity, files[BUNDLE_NAME])
 
     def read_array(name: str) -> Array:
         with _convert_damage(path):
-            return view_array(content, table[name])
+            array = view_array(content, table[name], is_whole=name in whole)
+        whole.add(name)
+        return array
 
     return LazyMapping(table, lru_cache(maxsize=None)(read_array))
 
@@ -276,15 +286,50 @@ def check_file(path: Path, checksum: str) -> None:
         StateDamagedError: It is missing or has changed.
     """
     with _convert_damage(path):
-        check_bundle(_map_file(path, mmap.ACCESS_READ), checksum)
+        check_bundle(_map_file(path, mmap.ACCESS_READ)[0], checksum)
 
 
-def _map_file(path: Path, access: int) -> mmap.mmap:
+class FileIdentity(NamedTuple):
+    """What a file has in common with itself as long as nobody has written to it."""
+
+    device: int
+    number: int
+    size: int
+    modified: int
+    changed: int
+
+    @staticmethod
+    def from_stat(stat: os.stat_result) -> FileIdentity:
+        """Take the identity from what the system tells of a file."""
+        return FileIdentity(
+            stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+        )
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether any later change would give it another time."""
+        age = time.time_ns() - max(self.modified, self.changed)
+        return age >= MIN_SETTLED_NANOSECONDS
+
+
+@lru_cache(maxsize=MAX_REMEMBERED_FILES)
+def _remember_whole_arrays(identity: FileIdentity, checksum: str) -> set[str]:  # noqa: ARG001
+    return set()
+
+
+def _recall_whole_arrays(identity: FileIdentity, checksum: str) -> set[str]:
+    """The arrays of a file that this process has compared with their checksums; it adds others."""
+    return _remember_whole_arrays(identity, checksum) if identity.is_settled else set()
+
+
+def _map_file(path: Path, access: int) -> tuple[mmap.mmap, FileIdentity]:
     with _open_plain(path) as file:
+        stat = os.fstat(file.fileno())
         # An empty file cannot be mapped, and none is ever written.
-        if not os.fstat(file.fileno()).st_size:
+        if not stat.st_size:
             raise ValueError("has changed since it was written")
-        return mmap.mmap(file.fileno(), 0, access=access)
+        content = mmap.mmap(file.fileno(), 0, access=access)
+        return content, FileIdentity.from_stat(stat)
 
 
 @contextmanager

@@ -94,7 +94,14 @@ def update_whole_graph(before: AlignmentState, after: AlignmentState, changed: I
     the state `before`; `changed` are the entities whose facts have changed.
     """
     assert before.models is not None
-    graphs, config = read_graphs(after.blocks), before.blocks.config
+    config = before.blocks.config
+    # The functions of a training, with the limits of an update.
+    config = replace(
+        config,
+        min_probability_change=config.min_spreading_change,
+        min_neighbour_functionality=config.min_spreading_functionality,
+    )
+    graphs = replace(read_graphs(after.blocks), config=config)
     scores = read_scores(before.blocks, graphs.sizes)
     affected = _find_affected(before.blocks, after.blocks, graphs, scores.probabilities, changed)
     matches = select_matches(graphs, scores.probabilities)

@@ -1,7 +1,12 @@
 """Local updates against the update that looks at the whole graph, over random changes.
 
-Every piece of evidence counts here, however light. A change of the relation alignment makes none
-too light then: this would concern matches anywhere, and local updates leave those alone.
+All constants are the default ones but one: every piece of evidence counts here, however light.
+With the default `min_evidence_weight`, 16 of the 20 updates below are equal to those of the whole
+graph, and four are not. In these, two matches rest on a single piece of evidence whose weight has
+fallen from above 0.005 to 0.0044 while relations were aligned under matches elsewhere. The whole
+graph drops them. A local update leaves alone what it does not reach until the next training
+(docs/decisions/0019-cost-follows-the-delta.md), which no local computation could do otherwise:
+the relation alignment concerns pieces of evidence anywhere.
 """
 
 from __future__ import annotations
@@ -38,10 +43,7 @@ from everalign.methods.evidence.relation_sums import RelationSums
 
 pytestmark = pytest.mark.slow
 
-# The oracle spreads changes as the rounds of a training do.
-CONFIG = EvidenceParameters(
-    min_evidence_weight=1e-6, min_spreading_change=0.1, min_spreading_functionality=0.02
-)
+CONFIG = EvidenceParameters(min_evidence_weight=1e-6)
 STEPS = 5
 SEEDS = range(3)
 CARDINALITIES = Cardinality.ONE_TO_ONE, Cardinality.MANY_TO_ONE, Cardinality.MANY_TO_MANY

@@ -27,6 +27,7 @@ from everalign.graph.growing import (
 from everalign.graph.id_sets import mark_members, union_ids, unique_ids
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_first
 from everalign.methods.evidence.candidates import share_out
+from everalign.methods.evidence.hashing import number_distinct
 from everalign.methods.evidence.relations import Matches, MatchIndex
 
 # What is known of each candidate besides its two entities.
@@ -594,16 +595,20 @@ def _sum_probabilities(
     right_ids: Offsets,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For each pair, the sum of the probabilities of its left and of its right entity."""
-    of_left, of_right = np.zeros(left_ids.size), np.zeros(left_ids.size)
-    for i in range(left_ids.size):
-        x, x2 = left_ids[i], right_ids[i]
-        for row in range(left_start[x], left_stop[x]):
+    # Each entity once: those of a hub are many, and each would go through all of them.
+    lefts, left_number = number_distinct(left_ids)
+    rights, right_number = number_distinct(right_ids)
+    of_left, of_right = np.zeros(lefts.size), np.zeros(rights.size)
+    for i in range(lefts.size):
+        for row in range(left_start[lefts[i]], left_stop[lefts[i]]):
             if probability[row] >= min_probability and right_searchable[row_right[row]]:
                 of_left[i] += probability[row]
+    for i in range(rights.size):
+        x2 = rights[i]
         for k in range(right_start[x2], right_stop[x2]):
             other = row_left[k]
             if left_searchable[other]:
                 row = find_first(row_right, left_start[other], left_stop[other], x2)
                 if probability[row] >= min_probability:
                     of_right[i] += probability[row]
-    return of_left, of_right
+    return of_left[left_number], of_right[right_number]

@@ -13,7 +13,12 @@ from everalign._numba import jit_cached
 from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.matching import mark_listed_pairs
-from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetArray
+from everalign.methods.evidence.adjacency import (
+    BoolArray,
+    FloatArray,
+    OffsetArray,
+    find_first,
+)
 from everalign.methods.evidence.sorting import sort_stably
 
 LEFT, RIGHT = range(2)  # sides
@@ -94,14 +99,9 @@ class CandidateTable(NamedTuple):
         Returns:
             The row of each pair; -1 for pairs that are not in the table.
         """
-        # A pair as one number keeps the order of the rows.
-        keys = self.left.astype(np.int64) * self.sizes[1] + self.right
-        wanted = left.astype(np.int64) * self.sizes[1] + right
-        if len(keys) == 0:
-            return np.full(len(wanted), -1)
-        # A pair greater than all others has no row: any will do, since the test below fails.
-        rows = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[rows] == wanted, rows, -1)
+        return _find_rows(
+            self.left_start, self.right, left.astype(np.int64), right.astype(np.int64)
+        )
 
     def select_rows(self, keep: BoolArray) -> CandidateTable:
         """Select some rows.
@@ -173,8 +173,10 @@ class MatchProbabilities(NamedTuple):
             table: The other table.
 
         Returns:
-            A probability for each of its rows; 0 for unknown pairs.
+            A probability for each of its rows; 0 for unknown pairs. Not to be changed.
         """
+        if table is self.table:
+            return self.probability
         rows = self.table.find_rows(table.left, table.right)
         # Row -1 is the appended 0.
         return np.append(self.probability, np.float32(0))[rows]
@@ -210,6 +212,21 @@ def _count_offsets(entity: NDArray[np.integer], entity_count: int) -> OffsetArra
     offsets = np.zeros(entity_count + 1, dtype=np.int64)
     np.cumsum(np.bincount(entity, minlength=entity_count), out=offsets[1:])
     return offsets
+
+
+@jit_cached()
+def _find_rows(
+    start: OffsetArray, table_right: IntArray, left: OffsetArray, right: OffsetArray
+) -> OffsetArray:
+    rows = np.empty(left.size, dtype=np.int64)
+    for n in range(left.size):
+        rows[n] = -1
+        if left[n] < start.size - 1:
+            end = start[left[n] + 1]
+            row = find_first(table_right, start[left[n]], end, right[n])
+            if row < end and table_right[row] == right[n]:
+                rows[n] = row
+    return rows
 
 
 @jit_cached()

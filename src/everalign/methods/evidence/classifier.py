@@ -19,6 +19,7 @@ from everalign.matching import NO_PAIRS, mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.features import CHUNK_SIZE as FEATURE_CHUNK_SIZE
 from everalign.methods.evidence.features import (
     LITERAL_FEATURES,
     PROBABILITY_FEATURES,
@@ -287,6 +288,8 @@ class CrossFittedModel:
         Returns:
             A probability for each row.
         """
+        if len(fold) and (fold == fold[0]).all():
+            return self._predict_with(int(fold[0]) + 1, rows)
         out = np.empty(len(rows), dtype=np.float32)
         # Model 0 was trained on all rows and serves NO_FOLD, which is -1; fold n has model n + 1.
         for left_out in range(NO_FOLD, len(self._models) - 1):
@@ -489,8 +492,23 @@ def _classify(
     labels: TrainingLabels | None,
     rows: NDArray[np.int64],
 ) -> FloatArray:
-    fold = None if labels is None else labels.find_folds(compared.table)[rows]
-    return classifier.predict(compared.compute_features(rows), fold)
+    fold = np.full(len(rows), NO_FOLD)
+    if labels is not None:
+        fold = labels.find_folds(compared.table)[rows]
+    # By fold, so that nearly all chunks need one model.
+    order = np.argsort(fold, kind="stable") if labels is not None else np.arange(len(rows))
+    features = compared.prepare_features()
+    out = np.empty(len(rows), dtype=np.float32)
+
+    def classify_chunk(first: int, end: int) -> None:
+        # Features are used up at once: those of all candidates would take memory for nothing.
+        chosen = order[first:end]
+        chunk = np.empty((len(chosen), features.column_count), dtype=np.float32)
+        features.fill_rows(rows[chosen], chunk)
+        out[chosen] = classifier.predict(chunk, fold[chosen])
+
+    map_chunks(classify_chunk, len(rows), FEATURE_CHUNK_SIZE)
+    return out
 
 
 def _take_columns(rows: FloatArray, names: tuple[str, ...], wanted: tuple[str, ...]) -> FloatArray:
@@ -573,7 +591,13 @@ def _train_model(
         share = config.bagging_share
         parameters |= {"bagging_freq": 1, "bagging_fraction": share, "feature_fraction": share}
     models = [
-        lightgbm.train(parameters | {"seed": seed + number}, data, num_boost_round=size.tree_count)
+        lightgbm.train(
+            parameters | {"seed": seed + number},
+            data,
+            num_boost_round=size.tree_count,
+            # Otherwise it would be written and parsed once more, to be independent of its data.
+            keep_training_booster=True,
+        )
         for number in range(max(model_count, 1))
     ]
     return average_models([parse_trees(model.model_to_string()) for model in models])

@@ -17,7 +17,7 @@ from everalign._numba import jit_cached
 from everalign._parallel import map_chunks
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray
-from everalign.methods.evidence.hashing import EMPTY, create_keys, find_slot
+from everalign.methods.evidence.hashing import EMPTY, create_keys, find_slot, number_distinct
 from everalign.methods.evidence.relations import (
     UNSEEN,
     Inclusion,
@@ -113,6 +113,30 @@ def list_facts(left: Adjacency, matches: Matches, wanted: IntArray) -> Facts:
     )
 
 
+class _OtherFacts(NamedTuple):
+    """The facts (d', y') of the other side, for each y the facts of all its counterparts y'.
+
+    Attributes:
+        number: For each given fact the number of its y.
+        start: The facts of the n-th y are those from `start[n]` to `start[n + 1]`, by counterpart
+            and by relation.
+        probability: Match probability of y and y'.
+        relation: The directed relation d'.
+        inverse_functionality: That of all edges (x', d', y').
+        first: The entities with the fact are `neighbour[first]` to `neighbour[end]` of the
+            adjacency lists of the other side.
+        end: See `first`.
+    """
+
+    number: IntArray
+    start: OffsetArray
+    probability: FloatArray
+    relation: IntArray
+    inverse_functionality: FloatArray
+    first: OffsetArray
+    end: OffsetArray
+
+
 def find_fact_pairs(
     right: Adjacency, matches: Matches, inclusion: Inclusion, facts: Facts, min_weight: float
 ) -> FactPairs:
@@ -128,37 +152,79 @@ def find_fact_pairs(
     Returns:
         The pairs of each fact, by match and by relation.
     """
+    others = _list_other_facts(right, matches, facts.neighbour)
+    # By relation: the inclusions of a relation are spread once for all facts with it.
+    order = sort_by_relation(facts.relation, len(inclusion.unseen_forward))
 
     def meet_chunk(first: int, end: int) -> FactPairs:
-        return _meet_facts(
-            right, matches, inclusion, facts.relation[first:end], facts.neighbour[first:end],
-            facts.inverse_functionality[first:end], min_weight,
-        )  # fmt: skip
+        return _meet_facts(others, inclusion, facts, order[first:end], min_weight)
 
     # The empty chunk gives the arrays their types where there is no fact.
-    chunks = [meet_chunk(0, 0), *map_chunks(meet_chunk, len(facts.relation), CHUNK_SIZE)]
+    chunks = [meet_chunk(0, 0), *map_chunks(meet_chunk, len(order), CHUNK_SIZE)]
     shifts = np.cumsum([0, *(len(chunk.weight) for chunk in chunks[:-1])])
-    shifted = [
-        chunk._replace(start=chunk.start + shift, stop=chunk.stop + shift)
-        for chunk, shift in zip(chunks, shifts, strict=True)
-    ]
-    return FactPairs(*(np.concatenate(column) for column in zip(*shifted, strict=True)))
+    start, stop = (np.empty(len(order), dtype=np.int64) for _ in range(2))
+    start[order] = np.concatenate([c.start + n for c, n in zip(chunks, shifts, strict=True)])
+    stop[order] = np.concatenate([c.stop + n for c, n in zip(chunks, shifts, strict=True)])
+    first, end, weight = (
+        np.concatenate(column) for column in zip(*(chunk[2:] for chunk in chunks), strict=True)
+    )
+    return FactPairs(start, stop, first, end, weight)
+
+
+@jit_cached()
+def _list_other_facts(right: Adjacency, matches: Matches, neighbours: IntArray) -> _OtherFacts:
+    """List what the neighbours meet: those with several relations would look for it each time."""
+    right_start, right_stop, right_relation = right.start, right.stop, right.relation
+    group_end, functionalities = right.group_end, right.functionality
+    match_start, match_stop = matches.start, matches.stop
+    counterpart, match_probability = matches.counterpart, matches.probability
+    nodes, number = number_distinct(neighbours)
+    start = np.zeros(nodes.size + 1, dtype=np.int64)
+    count, room = 0, max(64, 4 * nodes.size)
+    probability, functionality = np.empty(room, np.float32), np.empty(room, np.float32)
+    relation = np.empty(room, dtype=np.int32)
+    firsts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    for n in range(nodes.size):
+        for m in range(match_start[nodes[n]], match_stop[nodes[n]]):
+            y2 = counterpart[m]
+            # The entities x' with (x', d', y') are a group of y', that of the inverse of d', and
+            # its functionality is the inverse functionality of (x', d', y').
+            group = right_start[y2]
+            while group < right_stop[y2]:
+                if count == room:
+                    probability = np.concatenate((probability, np.empty_like(probability)))
+                    functionality = np.concatenate((functionality, np.empty_like(functionality)))
+                    relation = np.concatenate((relation, np.empty_like(relation)))
+                    firsts = np.concatenate((firsts, np.empty_like(firsts)))
+                    ends = np.concatenate((ends, np.empty_like(ends)))
+                    room *= 2
+                probability[count], functionality[count] = (
+                    match_probability[m], functionalities[group],
+                )  # fmt: skip
+                relation[count] = right_relation[group] ^ 1
+                firsts[count], ends[count] = group, group_end[group]
+                group = ends[count]
+                count += functionality[count] > 0
+        start[n + 1] = count
+    return _OtherFacts(
+        number, start, probability[:count], relation[:count], functionality[:count],
+        firsts[:count], ends[:count],
+    )  # fmt: skip
 
 
 @jit_cached()
 def _meet_facts(
-    right: Adjacency,
-    matches: Matches,
+    others: _OtherFacts,
     inclusion: Inclusion,
-    relations: IntArray,
-    neighbours: IntArray,
-    inverse_functionalities: FloatArray,
+    facts: Facts,
+    order: IntArray,
     min_weight: float,
 ) -> FactPairs:
-    right_start, right_stop, right_relation = right.start, right.stop, right.relation
-    group_end, functionalities = right.group_end, right.functionality
-    match_start, match_stop = matches.start, matches.stop
-    counterpart, probability = matches.counterpart, matches.probability
+    """Find the pairs of some facts; facts and result are in the order of relations."""
+    relations, inverse_functionalities = facts.relation, facts.inverse_functionality
+    numbers, other_start, probability, other_relation, functionality, other_first, other_end = (
+        others
+    )
     seen_start, seen_other = inclusion.start, inclusion.other
     seen_forward, unseen_forward = inclusion.forward, inclusion.unseen_forward
     seen_backward, unseen_backward = inclusion.backward, inclusion.unseen_backward
@@ -166,43 +232,36 @@ def _meet_facts(
     # is for rounding, and the weight itself is compared in the end.
     max_doubt = math.exp(-min_weight) * (1 + 1e-12)
     entries = np.full(unseen_backward.size, UNSEEN, dtype=np.int32)
-    start = np.empty(relations.size, dtype=np.int64)
-    stop = np.empty(relations.size, dtype=np.int64)
-    count, room = 0, max(64, 2 * relations.size)
+    start, stop = np.empty(order.size, dtype=np.int64), np.empty(order.size, dtype=np.int64)
+    count, room = 0, max(64, 8 * order.size)
     firsts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     weights = np.empty(room, dtype=np.float64)
     last = UNSEEN
-    for n in sort_by_relation(relations, unseen_forward.size):
-        d, y = relations[n], neighbours[n]
+    for place in range(order.size):
+        n = order[place]
+        d, inverse_functionality = relations[n], inverse_functionalities[n]
         if d != last:
             spread_entries(seen_start, seen_other, last, d, entries)
             last = d
-        start[n] = count
-        for m in range(match_start[y], match_stop[y]):
-            y2, p = counterpart[m], probability[m]
-            # The entities x' with (x', d', y') are a group of y', that of the inverse of d', and
-            # its functionality is the inverse functionality of (x', d', y').
-            group = right_start[y2]
-            while group < right_stop[y2]:
-                end, functionality = group_end[group], functionalities[group]
-                if functionality > 0:
-                    d2 = right_relation[group] ^ 1
-                    entry = entries[d2]
-                    seen = entry != UNSEEN
-                    forward = seen_forward[entry] if seen else unseen_forward[d]
-                    backward = seen_backward[entry] if seen else unseen_backward[d2]
-                    doubt = compute_doubt(
-                        p, forward, backward, inverse_functionalities[n], functionality
-                    )
-                    weight = -math.log(doubt) if doubt <= max_doubt else 0.0
-                    if weight >= min_weight and weight > 0:
-                        if count == room:
-                            firsts = np.concatenate((firsts, np.empty_like(firsts)))
-                            ends = np.concatenate((ends, np.empty_like(ends)))
-                            weights = np.concatenate((weights, np.empty_like(weights)))
-                            room *= 2
-                        firsts[count], ends[count], weights[count] = group, end, weight
-                        count += 1
-                group = end
-        stop[n] = count
+        start[place] = count
+        for other in range(other_start[numbers[n]], other_start[numbers[n] + 1]):
+            d2 = other_relation[other]
+            entry = entries[d2]
+            seen = entry != UNSEEN
+            forward = seen_forward[entry] if seen else unseen_forward[d]
+            backward = seen_backward[entry] if seen else unseen_backward[d2]
+            doubt = compute_doubt(
+                probability[other], forward, backward, inverse_functionality, functionality[other]
+            )
+            weight = -math.log(doubt) if doubt <= max_doubt else 0.0
+            if weight >= min_weight and weight > 0:
+                if count == room:
+                    firsts = np.concatenate((firsts, np.empty_like(firsts)))
+                    ends = np.concatenate((ends, np.empty_like(ends)))
+                    weights = np.concatenate((weights, np.empty_like(weights)))
+                    room *= 2
+                firsts[count], ends[count] = other_first[other], other_end[other]
+                weights[count] = weight
+                count += 1
+        stop[place] = count
     return FactPairs(start, stop, firsts[:count], ends[:count], weights[:count])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ from everalign.methods.evidence.propagation import (
 )
 from everalign.methods.evidence.relations import MatchIndex, RelationInclusions, align_relations
 
-CHUNK_SIZE = 16384  # rows of one parallel task
+CHUNK_SIZE = 4096  # rows of one parallel task: their features fit into the second cache
 
 # After LITERAL_COLUMNS, the comparison of literals has what is compared of the texts of two
 # entities as a whole: the similarity of the two names, three columns for the words of all
@@ -173,6 +173,19 @@ class MarginInputs:
             left, right = (score - find_best_other(table, known, side) for side in (LEFT, RIGHT))
             margins.append((left, right))
         return MarginInputs(values, margins)
+
+    def select_rows(self, rows: Rows) -> MarginInputs:
+        """Select some candidates.
+
+        Args:
+            rows: Rows of the table.
+
+        Returns:
+            Their values and margins.
+        """
+        return MarginInputs(
+            self.values[rows], [(left[rows], right[rows]) for left, right in self.margins]
+        )
 
 
 PAIR, SIDE, VECTORS, LITERALS = "pair", "side", "vectors", "literals"
@@ -316,6 +329,7 @@ FEATURES: tuple[Feature, ...] = (
 )  # fmt: skip
 
 
+@cache
 def _select_group(group: str) -> list[Feature]:
     return [feature for feature in FEATURES if feature.group == group]
 
@@ -416,12 +430,27 @@ class FeatureInputs:
             A row for each, with the columns of `list_feature_names`.
         """
         chosen = np.arange(len(self.previous)) if rows is None else rows
-        blocks = [self._compute_neighbour_features(chosen)]
-        # All rows, not only the chosen ones: margins depend on competitors.
+        prepared = self.prepare_features()
+        out = np.empty((len(chosen), prepared.column_count), dtype=np.float32)
+
+        def fill_chunk(first: int, end: int) -> None:
+            prepared.fill_rows(chosen[first:end], out[first:end])
+
+        map_chunks(fill_chunk, len(chosen), CHUNK_SIZE)
+        return out
+
+    def prepare_features(self) -> PreparedFeatures:
+        """Compare all candidates with their competitors.
+
+        Returns:
+            What the features of any of them are computed from, one by one.
+        """
+        left, right = map_parallel(self._prepare_side, 2)
+        margins: list[tuple[str, MarginInputs]] = []
         if self.vector_similarity is not None:
             cosine = self.vector_similarity
             vectors = MarginInputs.from_scores(cosine[:, None], [cosine], self.table)
-            blocks.append(_stack_features(VECTORS, vectors)[chosen])
+            margins.append((VECTORS, vectors))
         if self.literals is not None:
             explained_mean = self.literals[:, RIGHT_EXPLAINED:].mean(axis=1)
             best_literal, name_similarity, word_cosine = self.literals[
@@ -429,27 +458,8 @@ class FeatureInputs:
             ].T
             scores = [best_literal, name_similarity, explained_mean, word_cosine]
             literals = MarginInputs.from_scores(self.literals, scores, self.table)
-            blocks.append(_stack_features(LITERALS, literals)[chosen])
-        return np.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0]
-
-    def _compute_neighbour_features(self, rows: Rows) -> FloatArray:
-        # Competitors are among all rows, so that only the rest can be cut into chunks.
-        left, right = map_parallel(self._prepare_side, 2)
-        pair_columns, side_columns = len(GROUP_COLUMNS[PAIR]), len(GROUP_COLUMNS[SIDE]) // 2
-        out = np.empty((len(rows), pair_columns + 2 * side_columns), dtype=np.float32)
-
-        def fill_chunk(first: int, end: int) -> None:
-            chunk = rows[first:end]
-            sides = [SideInputs(*(values[chunk] for values in side)) for side in (left, right)]
-            block = out[first:end]
-            for column, feature in enumerate(_select_group(PAIR)):
-                block[:, column] = feature.compute(PairInputs(*sides))
-            for side, inputs in enumerate(sides):
-                for column, feature in enumerate(_select_group(SIDE)):
-                    block[:, pair_columns + side * side_columns + column] = feature.compute(inputs)
-
-        map_chunks(fill_chunk, len(rows), CHUNK_SIZE)
-        return out
+            margins.append((LITERALS, literals))
+        return PreparedFeatures((left, right), margins)
 
     def _prepare_side(self, side: int) -> tuple[NDArray[Any], ...]:
         """The fields of SideInputs for all rows: competitors are among all of them."""
@@ -463,6 +473,42 @@ class FeatureInputs:
             find_best_other(self.table, self.previous, side),
             find_best_other(self.table, rarity, side),
         )
+
+
+@dataclass(frozen=True)
+class PreparedFeatures:
+    """What the features of candidates are computed from, one candidate by the other.
+
+    Attributes:
+        sides: For the left and the right side the fields of SideInputs, for all candidates.
+        margins: The groups of other features that there are, with their inputs.
+    """
+
+    sides: tuple[tuple[NDArray[Any], ...], tuple[NDArray[Any], ...]]
+    margins: list[tuple[str, MarginInputs]]
+
+    @property
+    def column_count(self) -> int:
+        """Number of features."""
+        groups = [PAIR, SIDE, *(group for group, _ in self.margins)]
+        return sum(len(GROUP_COLUMNS[group]) for group in groups)
+
+    def fill_rows(self, rows: Rows, out: FloatArray) -> None:
+        """Compute the features of some candidates.
+
+        Args:
+            rows: Rows of the table.
+            out: Where to put the columns of `list_feature_names`, a row for each.
+        """
+        left, right = (SideInputs(*(values[rows] for values in side)) for side in self.sides)
+        inputs: list[tuple[str, Any]] = [(PAIR, PairInputs(left, right)), (SIDE, left)]
+        inputs.append((SIDE, right))
+        inputs += [(group, margins.select_rows(rows)) for group, margins in self.margins]
+        column = 0
+        for group, values in inputs:
+            for feature in _select_group(group):
+                out[:, column] = feature.compute(values)
+                column += 1
 
 
 @dataclass(frozen=True)
@@ -499,8 +545,19 @@ class ComparedCandidates:
         Returns:
             A row for each, with the columns `feature_names`.
         """
+        return self._list_inputs().compute_features(rows)
+
+    def prepare_features(self) -> PreparedFeatures:
+        """Compare all candidates with their competitors.
+
+        Returns:
+            What the features of any of them are computed from, one by one.
+        """
+        return self._list_inputs().prepare_features()
+
+    def _list_inputs(self) -> FeatureInputs:
         table, vectors = self.table, self.graphs.vectors
-        inputs = FeatureInputs(
+        return FeatureInputs(
             table,
             self.comparison,
             self.previous,
@@ -511,7 +568,6 @@ class ComparedCandidates:
             self.literals,
             None if vectors is None else compare_vectors(vectors, table.left, table.right),
         )
-        return inputs.compute_features(rows)
 
     def drop_rows(self, dropped: BoolArray) -> ComparedCandidates:
         """Leave out candidates as if they did not exist.
@@ -581,10 +637,6 @@ def compare_vectors(
 
     map_chunks(multiply_chunk, len(cosine), CHUNK_SIZE)
     return cosine
-
-
-def _stack_features(group: str, inputs: MarginInputs) -> FloatArray:
-    return np.stack([feature.compute(inputs) for feature in _select_group(group)], axis=1)
 
 
 def compare_candidates(graphs: GraphPair, probabilities: MatchProbabilities) -> ComparedCandidates:

@@ -68,7 +68,7 @@ def find_slot(keys: Keys, key: int) -> int:
 
 
 @jit_cached()
-def number_distinct(ids: IntArray) -> tuple[IntArray, IntArray]:
+def number_distinct(ids: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     """Number the distinct ids in the order in which they first occur.
 
     Args:

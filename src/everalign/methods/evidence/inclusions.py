@@ -10,7 +10,6 @@ from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import FloatArray, OffsetArray
 from everalign.methods.evidence.comparable import ComparableEdges
-from everalign.methods.evidence.hashing import EMPTY, create_keys, find_slot
 from everalign.methods.evidence.relations import (
     UNSEEN,
     Inclusion,
@@ -93,7 +92,9 @@ def find_pair_inclusions(
         The inclusions.
     """
     left_start, right_start = left.group_start, right.group_start
-    entry, lookups, count = _list_lookups(left, right, left_ids, right_ids)
+    entry, lookups, count = _list_lookups(
+        left, right, inclusion.unseen_forward.size, left_ids, right_ids
+    )
     forward, backward = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.float32)
     _look_up_inclusions(inclusion, left.group_relation, lookups, forward, backward)
     best_forward = np.zeros(count_values(left_start, left_ids), dtype=np.float32)
@@ -114,7 +115,11 @@ def find_pair_inclusions(
 
 @jit_cached()
 def _list_lookups(
-    left: ComparableEdges, right: ComparableEdges, left_ids: IntArray, right_ids: IntArray
+    left: ComparableEdges,
+    right: ComparableEdges,
+    right_relation_count: int,
+    left_ids: IntArray,
+    right_ids: IntArray,
 ) -> tuple[OffsetArray, OffsetArray, int]:
     """List what to look up: the candidates of x have relations in common, each counts once.
 
@@ -125,24 +130,23 @@ def _list_lookups(
     right_relation = right.group_relation
     entry = np.empty(count_values(right_start, right_ids), dtype=np.int64)
     lookups = np.empty((entry.size, 4), dtype=np.int64)
+    # Lookups of another x are before the first one of this x.
+    lookup_of_relation = np.full(right_relation_count, UNSEEN, dtype=np.int32)
     lookup_count, count, place2, first = 0, 0, 0, 0
     while first < left_ids.size:
-        x, end = left_ids[first], find_run(left_ids, first)
-        keys = create_keys(count_values(right_start, right_ids[first:end]))
-        entry_of_slot = np.empty(keys.size, dtype=np.int64)
+        x, end, first_lookup = left_ids[first], find_run(left_ids, first), lookup_count
         for row in range(first, end):
             x2 = right_ids[row]
             for group2 in range(right_start[x2], right_start[x2 + 1]):
                 d2 = right_relation[group2]
-                slot = find_slot(keys, d2)
-                if keys[slot] == EMPTY:
-                    keys[slot], entry_of_slot[slot] = d2, count
+                if lookup_of_relation[d2] < first_lookup:
+                    lookup_of_relation[d2] = lookup_count
                     lookups[lookup_count, 0] = left_start[x]
                     lookups[lookup_count, 1] = left_start[x + 1]
                     lookups[lookup_count, 2], lookups[lookup_count, 3] = d2, count
                     lookup_count += 1
                     count += left_start[x + 1] - left_start[x]
-                entry[place2] = entry_of_slot[slot]
+                entry[place2] = lookups[lookup_of_relation[d2], 3]
                 place2 += 1
         first = end
     return entry, lookups[:lookup_count], count

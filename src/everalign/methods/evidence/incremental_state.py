@@ -35,6 +35,7 @@ from everalign.methods.evidence.relation_sums import RelationSums, SumsChange
 from everalign.methods.evidence.relations import Matches, RelationInclusions
 
 LEFT, RIGHT = range(2)
+PAIR_BITS = 32  # of an id, in a pair as one number
 
 EntityIds = tuple[Offsets, Offsets]
 
@@ -513,9 +514,7 @@ class IncrementalState:
     def _set_anchors(self, anchors: IntArray) -> None:
         self.anchors = anchors
         # By left and by right entity: there are many, and an update asks for few.
-        self._sorted_anchors = tuple(
-            anchors[np.argsort(anchors[:, side], kind="stable")] for side in (LEFT, RIGHT)
-        )
+        self._sorted_anchors = _sort_pairs(anchors, LEFT), _sort_pairs(anchors, RIGHT)
 
     def _list_anchors(self, side: int, nodes: Offsets) -> IntArray:
         """The anchors of some nodes of a side."""
@@ -532,6 +531,14 @@ class IncrementalState:
         self.sums = self.sums.add_edges(
             graphs.left, graphs.right, self.matches.view, left, right, sign
         )
+
+
+def _sort_pairs(pairs: IntArray, side: int) -> IntArray:
+    """Sort pairs by the entity of one side, then by the other."""
+    # As one number each: that takes a tenth of the time of finding their order.
+    keys = np.sort(pairs[:, side].astype(np.int64) << PAIR_BITS | pairs[:, 1 - side])
+    columns = keys >> PAIR_BITS, keys & ((1 << PAIR_BITS) - 1)
+    return np.stack(columns if side == LEFT else columns[::-1], axis=1).astype(np.int32)
 
 
 def _swap_blocks(index: SideIndex, keys: Offsets, places: SideIndex) -> SideIndex:

@@ -13,6 +13,7 @@ from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import (
     Adjacency,
     FloatArray,
+    OffsetArray,
     find_first,
 )
 from everalign.methods.evidence.comparable import ComparableEdges, list_comparable_edges
@@ -42,14 +43,11 @@ from everalign.methods.evidence.shared_facts import (
     count_having_all,
     insert_fact,
 )
-from everalign.methods.evidence.sorting import sort_stably
 from everalign.methods.evidence.weights import compute_evidence_weight
 
 # Pairs of one parallel task; comparing literals is cheaper than comparing neighbours.
 NEIGHBOUR_CHUNK_SIZE = 4096
 LITERAL_CHUNK_SIZE = 16384
-# Up to this many pieces of evidence, an insertion sort is faster than a merge sort.
-MAX_INSERTION_SORT = 32
 
 # Columns of the comparison of neighbours from one side.
 NEIGHBOUR_COLUMNS = (
@@ -107,11 +105,12 @@ def compare_neighbourhoods(
         np.empty((len(left_ids), len(NEIGHBOUR_COLUMNS)), dtype=np.float32) for _ in range(2)
     )
     limits = FactLimits.from_config(graphs.config)
+    counterparts = _list_counterparts(*edges, matches.left)
 
     def compare_chunk(first: int, end: int) -> None:
         rows = slice(first, end)
         _compare_pairs(
-            sides, edges, matches.left, relations.right, limits,
+            sides, edges, counterparts, relations.right, limits,
             left_numbers[rows], right_numbers[rows], from_left[rows], from_right[rows],
         )  # fmt: skip
 
@@ -123,7 +122,7 @@ def compare_neighbourhoods(
 def _compare_pairs(
     graphs: tuple[Adjacency, Adjacency],
     edges: tuple[ComparableEdges, ComparableEdges],
-    matches: Matches,
+    counterparts: _Counterparts,
     inclusion: Inclusion,
     limits: FactLimits,
     left_ids: IntArray,
@@ -139,7 +138,7 @@ def _compare_pairs(
     left, right = edges
     found = find_pair_inclusions(left, right, inclusion, left_ids, right_ids)
     left_shared, right_shared = _sum_support(
-        left, right, matches, found, left_ids, right_ids, from_left, from_right
+        left, right, counterparts, found, left_ids, right_ids, from_left, from_right
     )
     _compare_facts(graphs[0], left, left_ids, left_shared, found.best_forward, limits, from_left)
     _compare_facts(
@@ -148,47 +147,71 @@ def _compare_pairs(
 
 
 class _Counterparts(NamedTuple):
-    """The counterparts of the neighbours of x: where each of them is among the edges of x.
+    """The counterparts of the neighbours of left entities, among the neighbours of right ones.
 
-    An entry is a comparable edge of x with one of the matches of its neighbour. Entries are in the
+    An entry is a comparable left edge with one of the matches of its neighbour. Entries are in the
     order of edges, then of counterparts.
     """
 
-    keys: Keys  # hash map of counterparts
-    last_entry: IntArray  # of each slot of the map
-    previous_entry: IntArray  # the entry before with the same counterpart, EMPTY if there is none
+    right_number: IntArray  # for each comparable right edge the number of its neighbour, from 0 on
+    number_count: int
+    start: OffsetArray  # the entries of a left edge are those from `start[edge]` on
+    number: IntArray  # of the counterpart
     edge: IntArray
     probability: FloatArray
 
 
 @jit_cached()
-def _index_counterparts(left: ComparableEdges, matches: Matches, x: int) -> _Counterparts:
+def _list_counterparts(
+    left: ComparableEdges, right: ComparableEdges, matches: Matches
+) -> _Counterparts:
+    """Number the right neighbours, and list the counterparts of left ones that are among them."""
     neighbour, start, stop = left.neighbour, matches.start, matches.stop
     counterpart, match_probability = matches.counterpart, matches.probability
+    keys, number_of_slot, right_number, number_count = _number_nodes(right.neighbour)
+    room = 0
+    for y in neighbour:
+        room += stop[y] - start[y]
+    entry_start = np.empty(neighbour.size + 1, dtype=np.int64)
+    number, edges = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
+    probability = np.empty(room, dtype=np.float32)
     count = 0
-    for edge in range(left.start[x], left.start[x + 1]):
-        count += stop[neighbour[edge]] - start[neighbour[edge]]
-    keys = create_keys(count)
-    last_entry = np.full(keys.size, EMPTY, dtype=np.int32)
-    previous_entry = np.empty(count, dtype=np.int32)
-    edges = np.empty(count, dtype=np.int32)
-    probability = np.empty(count, dtype=np.float32)
-    entry = 0
-    for edge in range(left.start[x], left.start[x + 1]):
+    for edge in range(neighbour.size):
+        entry_start[edge] = count
         for m in range(start[neighbour[edge]], stop[neighbour[edge]]):
             slot = find_slot(keys, counterpart[m])
-            keys[slot] = counterpart[m]
-            previous_entry[entry], last_entry[slot] = last_entry[slot], entry
-            edges[entry], probability[entry] = edge, match_probability[m]
-            entry += 1
-    return _Counterparts(keys, last_entry, previous_entry, edges, probability)
+            if keys[slot] != EMPTY:
+                number[count], edges[count] = number_of_slot[slot], edge
+                probability[count] = match_probability[m]
+                count += 1
+    entry_start[neighbour.size] = count
+    return _Counterparts(
+        right_number, number_count, entry_start, number[:count], edges[:count], probability[:count]
+    )
+
+
+@jit_cached()
+def _number_nodes(nodes: IntArray) -> tuple[Keys, IntArray, IntArray, int]:
+    """Number distinct nodes: a map of them with the number of each slot, the number of each node
+    that is given, and how many there are.
+    """
+    keys = create_keys(nodes.size)
+    number_of_slot = np.empty(keys.size, dtype=np.int32)
+    number, count = np.empty(nodes.size, dtype=np.int32), 0
+    for n in range(nodes.size):
+        slot = find_slot(keys, nodes[n])
+        if keys[slot] == EMPTY:
+            keys[slot], number_of_slot[slot] = nodes[n], count
+            count += 1
+        number[n] = number_of_slot[slot]
+    return keys, number_of_slot, number, count
 
 
 @jit_cached()
 def _sum_support(
     left: ComparableEdges,
     right: ComparableEdges,
-    matches: Matches,
+    counterparts: _Counterparts,
     found: PairInclusions,
     left_ids: IntArray,
     right_ids: IntArray,
@@ -200,72 +223,70 @@ def _sum_support(
     Returns for each comparable edge of x in each row the greatest probability of a match of its
     neighbour with a neighbour of x', and the same for x'; 0 where there is no match.
     """
-    left_start, right_start, right_neighbour = left.start, right.start, right.neighbour
+    left_start, right_start = left.start, right.start
     left_group, right_group, group_start = left.group, right.group, right.group_start
     left_inverse, right_inverse = left.inverse_functionality, right.inverse_functionality
     first_inclusion, forward, backward = found.entry, found.forward, found.backward
+    right_number, number_count, entry_start, number, entry_edge, probability = counterparts
     left_shared = np.zeros(count_values(left_start, left_ids), dtype=np.float32)
     right_shared = np.zeros(count_values(right_start, right_ids), dtype=np.float32)
-    piece_entry, piece_edge = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
+    # Arrays by the numbers of right neighbours are faster than a map of those that x has.
+    is_counterpart = np.zeros(number_count, dtype=np.bool_)
+    first_hit = np.full(number_count, EMPTY, dtype=np.int32)
+    room = max(1, _find_most(right_start))
+    hit_edge, next_hit = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
     place, place2, group_place, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], find_run(left_ids, first)
-        keys, last_entry, previous_entry, entry_edge, probability = _index_counterparts(
-            left, matches, x
-        )
+        first_entry, end_entry = entry_start[left_start[x]], entry_start[left_start[x + 1]]
+        for entry in range(first_entry, end_entry):
+            is_counterpart[number[entry]] = True
         for row in range(first, end):
-            x2, count = right_ids[row], 0
+            x2, hit_count = right_ids[row], 0
             for edge2 in range(right_start[x2], right_start[x2 + 1]):
-                entry = last_entry[find_slot(keys, right_neighbour[edge2])]
-                while entry != EMPTY:
-                    p, shared = probability[entry], place + entry_edge[entry] - left_start[x]
-                    left_shared[shared] = max(left_shared[shared], p)
-                    right_shared[place2] = max(right_shared[place2], p)
-                    if count == piece_entry.size:
-                        piece_entry = np.concatenate((piece_entry, np.empty_like(piece_entry)))
-                        piece_edge = np.concatenate((piece_edge, np.empty_like(piece_edge)))
-                    piece_entry[count], piece_edge[count] = entry, edge2
-                    count += 1
-                    entry = previous_entry[entry]
-                place2 += 1
-            # In the order of the edges of x: a sum of floats depends on its order.
-            _sort_pieces(piece_entry, piece_edge, count)
+                # Without a branch, since nobody could predict it.
+                hit_edge[hit_count] = edge2
+                hit_count += is_counterpart[right_number[edge2]]
+            # The edges to one neighbour in a chain, the first one first.
+            for hit in range(hit_count - 1, -1, -1):
+                neighbour = right_number[hit_edge[hit]]
+                next_hit[hit], first_hit[neighbour] = first_hit[neighbour], hit
+            shift, shift2 = place - left_start[x], place2 - right_start[x2]
             support, best_weight = 0.0, 0.0
-            for piece in range(count):
-                entry, edge2 = piece_entry[piece], piece_edge[piece]
-                edge = entry_edge[entry]
-                at = first_inclusion[group_place + right_group[edge2]] + left_group[edge]
-                weight = compute_evidence_weight(
-                    probability[entry], forward[at], backward[at],
-                    left_inverse[edge], right_inverse[edge2],
-                )  # fmt: skip
-                support += weight
-                best_weight = max(best_weight, weight)
+            # In the order of the edges of x: a sum of floats depends on its order.
+            for entry in range(first_entry, end_entry if hit_count > 0 else first_entry):
+                hit, p, edge = first_hit[number[entry]], probability[entry], entry_edge[entry]
+                while hit != EMPTY:
+                    edge2 = hit_edge[hit]
+                    left_shared[shift + edge] = max(left_shared[shift + edge], p)
+                    right_shared[shift2 + edge2] = max(right_shared[shift2 + edge2], p)
+                    at = first_inclusion[group_place + right_group[edge2]] + left_group[edge]
+                    weight = compute_evidence_weight(
+                        p, forward[at], backward[at], left_inverse[edge], right_inverse[edge2]
+                    )
+                    support += weight
+                    best_weight = max(best_weight, weight)
+                    hit = next_hit[hit]
+            for hit in range(hit_count):
+                first_hit[right_number[hit_edge[hit]]] = EMPTY
             from_left[row, SUPPORT], from_left[row, BEST_WEIGHT] = support, best_weight
             from_right[row, SUPPORT], from_right[row, BEST_WEIGHT] = support, best_weight
             place += left_start[x + 1] - left_start[x]
+            place2 += right_start[x2 + 1] - right_start[x2]
             group_place += group_start[x2 + 1] - group_start[x2]
+        for entry in range(first_entry, end_entry):
+            is_counterpart[number[entry]] = False
         first = end
     return left_shared, right_shared
 
 
 @jit_cached()
-def _sort_pieces(entry: IntArray, edge: IntArray, count: int) -> None:
-    """Sort by entry; pieces of one entry stay in order."""
-    if count > MAX_INSERTION_SORT:
-        order = sort_stably(entry[:count].astype(np.float64))
-        # Loops: numba takes long to compile an assignment by an array of positions.
-        unsorted_entry, unsorted_edge = entry[:count].copy(), edge[:count].copy()
-        for piece in range(count):
-            entry[piece] = unsorted_entry[order[piece]]
-            edge[piece] = unsorted_edge[order[piece]]
-        return
-    for piece in range(1, count):
-        e, f, place = entry[piece], edge[piece], piece
-        while place > 0 and entry[place - 1] > e:
-            entry[place], edge[place] = entry[place - 1], edge[place - 1]
-            place -= 1
-        entry[place], edge[place] = e, f
+def _find_most(start: OffsetArray) -> int:
+    """Find how many values an entity has at most."""
+    most = 0
+    for n in range(start.size - 1):
+        most = max(most, start[n + 1] - start[n])
+    return most
 
 
 @jit_cached()

@@ -9,10 +9,10 @@ import numpy as np
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.graph.id_sets import unique_ids
-from everalign.methods.evidence.adjacency import Adjacency, BoolArray
+from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.features import ComparedCandidates, compare_all_literals
-from everalign.methods.evidence.neighbourhood import NEIGHBOUR_COLUMNS, compare_neighbourhoods
+from everalign.methods.evidence.neighbourhood import compare_neighbourhoods
 from everalign.methods.evidence.propagation import GraphPair, find_candidates, select_matches
 from everalign.methods.evidence.relations import align_relations
 
@@ -140,12 +140,21 @@ def refresh_comparisons(
     )
     old_rows = old.table.find_rows(table.left, table.right)
     rows = np.flatnonzero(affected.mark_rows(table) | (old_rows < 0))
-    # New candidates have the old row -1, which is the appended one and is overwritten below.
-    padding = np.zeros((1, len(NEIGHBOUR_COLUMNS)), np.float32)
-    left, right = (np.concatenate([side, padding])[old_rows] for side in old.comparison)
+    left, right = (_take_old_rows(side, old_rows) for side in old.comparison)
     left[rows], right[rows] = compare_neighbourhoods(
         graphs, matches, relations, table.left[rows], table.right[rows]
     )
     literals = compare_all_literals(graphs, matches, relations, table, old)
     previous = probabilities.look_up(table)
     return ComparedCandidates(graphs, table, (left, right), previous, rows, literals)
+
+
+@jit_cached()
+def _take_old_rows(comparison: FloatArray, old_rows: OffsetArray) -> FloatArray:
+    """The old comparison of each candidate; those of new ones, with row -1, are left open."""
+    out = np.empty((old_rows.size, comparison.shape[1]), dtype=np.float32)
+    for row in range(old_rows.size):
+        if old_rows[row] >= 0:
+            for column in range(comparison.shape[1]):
+                out[row, column] = comparison[old_rows[row], column]
+    return out

@@ -36,6 +36,7 @@ from everalign.methods.evidence.candidate_store import (
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.incremental_state import (
     LEFT,
+    PAIR_BITS,
     RIGHT,
     FactChange,
     IncrementalState,
@@ -52,7 +53,6 @@ SIDES = ("left", "right")
 PAIR_LISTS = ("anchors", "rejected")
 ENTITY_LISTS = ("excluded_left", "excluded_right")
 LITERAL_PREFIX = "literals."
-PAIR_BITS = 32  # of an id, in a pair as one number
 
 
 def save_state(state: IncrementalState) -> dict[str, NDArray[Any]]:

@@ -75,7 +75,7 @@ def count_having_all(
     """Count the entities that have all facts of a list.
 
     Args:
-        facts: Edges, the most telling one first.
+        facts: Edges of one entity, the most telling one first.
         count: Number of them, from 1 on.
         sharing_first: For each edge, the first of the entities with the same fact in `neighbour`.
         sharing_end: For each edge, the index after the last one.
@@ -95,6 +95,9 @@ def count_having_all(
         size = sharing_end[facts[k]] - place[k]
         if size < fewest:
             rarest, fewest = k, size
+    # The entity that the facts are of has all of them.
+    if fewest == 1:
+        return 1
     having = 0
     for n in range(sharing_first[facts[rarest]], sharing_end[facts[rarest]]):
         has_all = True
