@@ -163,9 +163,8 @@ def measure_pair(
     left, right, gold = read_pair(data, PAIRS[pair], random.Random(shuffle))
     random.Random(draw).shuffle(gold)
     trusted = _select_one_to_one(gold[: round(seeds * len(gold))])
-    graphs = (left, []), (right, [])
-    if held_back:
-        graphs = _hold_back(left), _hold_back(right)
+    share = HELD_BACK_SHARE if held_back else 0.0
+    graphs = _hold_back(left, share), _hold_back(right, share)
     known = [{head for head, _, _ in early} for early, _ in graphs]
     # A trusted link can only be given when both graphs have its entities.
     trusted = [link for link in trusted if link[0] in known[0] and link[1] in known[1]]
@@ -182,9 +181,9 @@ def measure_pair(
         return row | {"cpu_seconds": process_time() - started}
 
 
-def _hold_back(statements: list[Triple]) -> tuple[list[Triple], list[Triple]]:
+def _hold_back(statements: list[Triple], share: float) -> tuple[list[Triple], list[Triple]]:
     """Split shuffled statements into those that are there at first and those that come later."""
-    count = round(HELD_BACK_SHARE * len(statements))
+    count = round(share * len(statements))
     return statements[count:], statements[:count]
 
 
