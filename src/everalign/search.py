@@ -200,14 +200,15 @@ class LabelIndex:
                 then all others.
 
         Returns:
-            The label of each.
+            The label of each; of equally good ones the first in alphabetical order, since a graph
+            has no order.
         """
         labels: dict[int, str] = {}
         for chunk in split_chunks(sorted(set(entities))):
             marks = ", ".join("?" * len(chunk))
             sql = f"""
                 SELECT entity, text, language, rank FROM label
-                WHERE side = ? AND entity IN ({marks}) ORDER BY entity, rank, literal
+                WHERE side = ? AND entity IN ({marks}) ORDER BY entity, rank, text
             """
             rows = self._fetch(sql, side, *chunk)
             # The sort is stable: in a language, the order is that of the attributes.

@@ -23,11 +23,13 @@ from everalign.literals import (
     LiteralSettings,
     MatchedLiterals,
     NewLiterals,
+    compare_word_bags,
     compute_explained_shares,
     compute_name_similarity,
     learn_name_models,
     match_literals,
 )
+from everalign.literals.word_bags import WordBags
 
 DEFAULT = LiteralSettings()
 Matches = dict[tuple[int, int], float]
@@ -349,13 +351,14 @@ def compare_whole(
     found: MatchedLiterals, models: Any, left: IntArray, right: IntArray
 ) -> NDArray[np.float32]:
     similarity = compute_name_similarity(*found.names, left, right)
+    words = compare_word_bags(*found.word_bags, left, right)
     shares = compute_explained_shares(models, *found.name_tokens, left, right)
-    return np.concatenate([similarity[:, None], shares], axis=1)
+    return np.concatenate([similarity[:, None], words, shares], axis=1)
 
 
-def test_names_of_pairs_as_the_whole_computation() -> None:
+def test_names_and_words_of_pairs_as_the_whole_computation() -> None:
     names = draw_names(90, seed=6)
-    codes = ["A 17 x", "B 18 y", "12345", "z" * 150]
+    codes = ["A 17 x", "B-18 y", "12345", "z" * 150]
     sides = named_graph(names, codes), named_graph([misspell(name) for name in names], codes)
     counts = len(names), len(names)
     found = MatchedLiterals.find(
@@ -377,19 +380,47 @@ def test_names_of_pairs_as_the_whole_computation() -> None:
         rng.permutation(side.triples[np.isin(side.triples[:, 0], entities)])
         for side, entities in zip(sides, (left, right), strict=True)
     ]
-    compared = index.compare_names(left, right, *triples)
+    compared = index.compare_entities(left, right, *triples)
     whole = compare_whole(found, models, left, right)
-    assert np.isnan(whole).any()
-    assert (whole[:, 1] > 0.3).any()
+    assert np.isnan(whole).any(axis=0).all()
+    assert (whole > 0.3).any(axis=0).all()
     np.testing.assert_array_equal(compared, whole)
+
+
+WORDS = st.lists(st.sampled_from(["red", "Blue", "X-100", "x100", "7", "東京"]), max_size=4)
+DESCRIPTIONS = st.lists(WORDS.map(lambda words: quoted(" ".join(words))), min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(DESCRIPTIONS, DESCRIPTIONS, st.integers(1, 4))
+def test_words_as_if_all_had_been_there(left: list[str], right: list[str], known: int) -> None:
+    """But for the weights, which are those of the known literals."""
+    known = min(known, len(left), len(right))
+    start = matched(left[:known], right[:known])
+    added = LiteralIndex.build(start, None).add_literals(
+        new_literals(left, known), new_literals(right, known)
+    )
+    whole = matched(left, right)
+    bags = [
+        WordBags.from_words(bag.start, bag.word, start.word_weights.look_up(bag.word))
+        for bag in whole.word_bags
+    ]
+    # Each literal is one entity's.
+    pairs = [(one, two) for one in range(len(left)) for two in range(len(right))]
+    one, two = np.array(pairs, dtype=np.int32).T
+    triples = (side.attribute_triples.triples for side in (values(left), values(right)))
+    compared = added.index.compare_entities(one, two, *triples)[:, 1:-2]
+    np.testing.assert_array_equal(compared, compare_word_bags(bags[0], bags[1], one, two))
 
 
 def test_without_models_nothing_is_explained() -> None:
     index = LiteralIndex.build(matched([quoted("Ada")], [quoted("Ada")]), None)
     zero = np.zeros(1, dtype=np.int32)
     triples = np.zeros((1, 3), dtype=np.int32)
-    compared = index.compare_names(zero, zero, triples, triples)
-    np.testing.assert_array_equal(compared, [[1, np.nan, np.nan]])
+    compared = index.compare_entities(zero, zero, triples, triples)
+    # One word, in both of the two bags; none has digits.
+    rarest = np.float32(np.log(3 / 2))
+    np.testing.assert_array_equal(compared, [[1, 1, np.nan, rarest, np.nan, np.nan]])
 
 
 def test_new_attributes_name_last_and_new_entities_have_names() -> None:
@@ -402,7 +433,7 @@ def test_new_attributes_name_last_and_new_entities_have_names() -> None:
     left_triples = np.array([[5, 1, 2], [5, 0, 1], [6, 1, 2]], dtype=np.int32)
     right_triples = np.array([[0, 0, 0]], dtype=np.int32)
     left, right = np.array([5, 6, 7], dtype=np.int32), np.zeros(3, dtype=np.int32)
-    similarity = index.compare_names(left, right, left_triples, right_triples)[:, 0]
+    similarity = index.compare_entities(left, right, left_triples, right_triples)[:, 0]
     assert similarity[0] == 1
     assert similarity[1] == 0
     assert np.isnan(similarity[2])
@@ -423,8 +454,8 @@ def test_tokens_never_seen_weigh_as_those_seen_once() -> None:
     index = index.add_literals(new, NewLiterals.none()).index
     red = np.zeros((1, 3), dtype=np.int32)
     zero = np.zeros(1, dtype=np.int32)
-    old_pair = index.compare_names(zero, zero, red, red)
+    old_pair = index.compare_entities(zero, zero, red, red)
     new_triples = np.array([[8, 0, 3]], dtype=np.int32)
-    new_pair = index.compare_names(zero + np.int32(8), zero, new_triples, red)
+    new_pair = index.compare_entities(zero + np.int32(8), zero, new_triples, red)
     # Tokens: rosso, its stem, nuov. Two of three are explained as far as before.
-    assert new_pair[0, 2] == pytest.approx(old_pair[0, 2] * 2 / 3, rel=1e-4)
+    assert new_pair[0, -1] == pytest.approx(old_pair[0, -1] * 2 / 3, rel=1e-4)

@@ -115,13 +115,12 @@ class WordBags(NamedTuple):
         Returns:
             The bags.
         """
-        is_code = (word & 1).astype(np.float32)
-        sums = [
-            np.append(0.0, np.cumsum(values, dtype=np.float64))
-            for values in (weight.astype(np.float64) ** 2, weight * is_code)
-        ]
-        squares, codes = (total[start[1:]] - total[start[:-1]] for total in sums)
-        length = np.sqrt(np.maximum(squares, 0)).astype(np.float32)
+        entity_count = len(start) - 1
+        owner = np.repeat(np.arange(entity_count), np.diff(start))
+        # Summed apart for each entity: the result does not depend on which others there are.
+        squares = np.bincount(owner, weight.astype(np.float64) ** 2, entity_count)
+        codes = np.bincount(owner, weight * (word & 1), entity_count)
+        length = np.sqrt(squares).astype(np.float32)
         return WordBags(start, word, weight, length, codes.astype(np.float32))
 
 
@@ -251,8 +250,9 @@ def _compare_bags(
                 rarest = max(rarest, weight)
                 i += 1
                 j += 1
-        out[row, 0] = product / max(left.length[x] * right.length[y], 1e-6)
+        # Rounding can lead beyond 1.
+        out[row, 0] = min(product / max(left.length[x] * right.length[y], 1e-6), 1.0)
         codes = min(left.code_weight[x], right.code_weight[y])
         if codes > 0:
-            out[row, 1] = shared_codes / codes
+            out[row, 1] = min(shared_codes / codes, 1.0)
         out[row, 2] = rarest

@@ -18,6 +18,7 @@ from everalign.methods.evidence.candidates import (
     SHARE,
     CandidateTable,
     find_best_other,
+    mark_best,
     rank_competitors,
     select_pairs,
 )
@@ -67,9 +68,9 @@ def check_ranks(pairs: dict[Pair, float], side: int, ranks: FloatArray) -> None:
     """Every row against the others of its left (side 0) or right (side 1) entity."""
     for (pair, score), row in zip(pairs.items(), ranks, strict=True):
         competitors = [other for other in pairs if other[side] == pair[side]]
-        ranked = sorted(competitors, key=lambda other: (-pairs[other], other))
+        better = [other for other in competitors if pairs[other] > score]
         others = [pairs[other] for other in competitors if other != pair]
-        assert row[RANK] == ranked.index(pair)
+        assert row[RANK] == len(better)
         assert row[COUNT] == len(competitors)
         assert row[BEST_OTHER] == max(others, default=0)
         assert row[SHARE] == pytest.approx(score / sum(pairs[other] for other in competitors))
@@ -86,6 +87,20 @@ def test_each_pair_is_compared_with_its_competitors(pairs: dict[Pair, float]) ->
     for side, ranks in enumerate((left, right)):
         other = find_best_other(table(list(pairs)), scores(pairs), side)
         assert other.tolist() == ranks[:, BEST_OTHER].tolist()
+
+
+@pytest.mark.slow
+@given(scored())
+def test_one_row_of_each_entity_is_the_best(pairs: dict[Pair, float]) -> None:
+    for side in (LEFT, RIGHT):
+        marked = mark_best(table(list(pairs)), scores(pairs), side)
+        found = [pair for pair, is_best in zip(pairs, marked, strict=True) if is_best]
+        groups: dict[int, list[Pair]] = {}
+        for pair in pairs:
+            groups.setdefault(pair[side], []).append(pair)
+        # Of equal ones the first.
+        best = [min(group, key=lambda pair: (-pairs[pair], pair)) for group in groups.values()]
+        assert sorted(found) == sorted(best)
 
 
 def test_ranks_among_many_competitors() -> None:

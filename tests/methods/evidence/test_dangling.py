@@ -121,16 +121,17 @@ def test_the_best_candidate_speaks_for_its_entity() -> None:
 
 
 def test_confidence_by_hand() -> None:
-    """Bayes: 0.8 that both are matched at all, from the features 3 to 1 that they are not."""
+    """Bayes: 0.9, the greater share, that both are matched at all; 3 to 1 against it by features."""
     groups = EntityGroups.from_entity_counts(np.array([[1, 1]]))
     share = np.array([0.8], dtype=np.float32), np.array([0.9], dtype=np.float32)
     half, dangling = np.array([0.5], dtype=np.float32), np.array([0.75], dtype=np.float32)
-    present = 0.8 * 0.25 / (0.8 * 0.25 + 0.2 * 0.75)
+    present = 0.9 * 0.25 / (0.9 * 0.25 + 0.1 * 0.75)
     found = compute_confidence(one_each(1), half, dangling, share, groups)
     assert found.tolist() == pytest.approx([0.5 * present])
 
 
-def test_two_later_entities_get_the_greater_share() -> None:
+def test_entities_of_different_versions_get_the_lesser_share() -> None:
+    """And two later ones the greater."""
     groups = EntityGroups.from_entity_counts(np.array([[1, 1], [2, 2]]))
     share = np.array([0.9, 0.5], dtype=np.float32), np.array([0.9, 0.2], dtype=np.float32)
     pairs = CandidateTable.from_pairs(np.array([0, 1]), np.array([1, 1]), (2, 2))

@@ -10,7 +10,13 @@ import pytest
 
 from everalign.errors import StateDamagedError
 from everalign.methods.evidence.adjacency import FloatArray
-from everalign.methods.evidence.trees import BLOCK_SIZE, MAX_LEAVES, TreeModel, parse_trees
+from everalign.methods.evidence.trees import (
+    BLOCK_SIZE,
+    MAX_LEAVES,
+    TreeModel,
+    average_models,
+    parse_trees,
+)
 
 QUIET = {"verbosity": -1, "num_threads": 1, "deterministic": True}
 
@@ -120,3 +126,31 @@ def test_arrays_that_lead_out_of_the_model_are_refused(name: str, value: int) ->
     arrays[name] = np.array([*arrays[name][:-1], value], arrays[name].dtype)
     with pytest.raises(StateDamagedError, match="refers to what is not there"):
         TreeModel.from_arrays(arrays)
+
+
+# Models of several sizes, one of them without any split.
+AVERAGED = (
+    {"leaves": 4, "seed": 1},
+    {"leaves": 15, "trees": 5, "bagging_freq": 1, "bagging_fraction": 0.5},
+    {"leaves": 4, "min_child_samples": 10_000},
+)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_average_of_models_is_that_of_their_log_odds(count: int) -> None:
+    boosters = [train(0.3, **options) for options in AVERAGED[:count]]
+    average = average_models([parse_trees(model.model_to_string()) for model in boosters])
+    features = rows(2 * BLOCK_SIZE + 5, 0.2, seed=3)
+    log_odds = [model.predict(features, raw_score=True, num_threads=1) for model in boosters]
+    expected = 1 / (1 + np.exp(-np.mean(log_odds, axis=0)))
+    np.testing.assert_allclose(average.predict(features), expected, rtol=1e-6)
+    # It is a model like any other.
+    again = TreeModel.from_arrays(average.to_arrays())
+    assert again.predict(features).tolist() == average.predict(features).tolist()
+
+
+def test_the_average_of_equal_models_is_each_of_them() -> None:
+    model = parse_trees(train(0.3, 8).model_to_string())
+    features = rows(300, 0.2)
+    average = average_models([model, model])
+    np.testing.assert_allclose(average.predict(features), model.predict(features), rtol=1e-6)

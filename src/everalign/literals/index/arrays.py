@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,19 +71,22 @@ class ArrayBundle:
         object.__setattr__(bundle, "_source", (arrays, prefix))
         return bundle
 
-    def __getattr__(self, name: str) -> Any:
-        """Load a field, which is missing until then."""
-        bundle_types = _list_fields(type(self))
-        if name not in bundle_types:
-            raise AttributeError(name)
-        arrays, prefix = self.__dict__["_source"]
-        bundle_type = bundle_types[name]
-        if bundle_type is None:
-            value: Any = _protect(arrays[prefix + name])
-        else:
-            value = bundle_type._load_lazily(arrays, f"{prefix}{name}.")
-        object.__setattr__(self, name, value)
-        return value
+    # Hidden from type checkers, which would take every misspelt name for a field.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Load a field, which is missing until then."""
+            bundle_types = _list_fields(type(self))
+            if name not in bundle_types:
+                raise AttributeError(name)
+            arrays, prefix = self.__dict__["_source"]
+            bundle_type = bundle_types[name]
+            if bundle_type is None:
+                value: Any = _protect(arrays[prefix + name])
+            else:
+                value = bundle_type._load_lazily(arrays, f"{prefix}{name}.")
+            object.__setattr__(self, name, value)
+            return value
 
 
 def _protect(array: Array) -> Array:
