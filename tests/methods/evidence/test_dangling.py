@@ -121,7 +121,7 @@ def test_the_best_candidate_speaks_for_its_entity() -> None:
 
 
 def test_confidence_by_hand() -> None:
-    """Bayes: 0.9, the greater share, that both are matched at all; 3 to 1 against it by features."""
+    """Bayes: 0.9, the greater share, that both are matched; by the features 3 to 1 against it."""
     groups = EntityGroups.from_entity_counts(np.array([[1, 1]]))
     share = np.array([0.8], dtype=np.float32), np.array([0.9], dtype=np.float32)
     half, dangling = np.array([0.5], dtype=np.float32), np.array([0.75], dtype=np.float32)

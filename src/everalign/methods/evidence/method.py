@@ -370,6 +370,8 @@ class Evidence:
     def _build_graphs(self, task: AlignmentTask, progress: Progress) -> GraphPair:
         split = SeedSplit.from_task(task, self.config, self.seed)
         capacities = GraphCapacity.from_graph(task.left), GraphCapacity.from_graph(task.right)
+        # A full pass starts from nothing: other trusted links may teach other translations.
+        starts_anew = self._fitted is None or task.rescore_all
         # Held-out links must not teach how literals are translated.
         literals = MatchedLiterals.find(
             (task.left_attributes, task.right_attributes),
@@ -377,7 +379,7 @@ class Evidence:
             self.config.literals,
             progress,
             split.anchors,
-            CachedMatches.empty() if self._fitted is None else self._fitted.literal_matches,
+            CachedMatches.empty() if starts_anew else self._state.literal_matches,
         )
         graphs = GraphPair.from_graphs(
             task.left,
