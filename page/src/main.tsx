@@ -1,17 +1,20 @@
 // The start of the page.
 import { render } from "preact";
-import { ApiError } from "./api.ts";
+import { ApiError, get } from "./api.ts";
 import { App } from "./app.tsx";
 import "./app.css";
-import { startReview } from "./review.ts";
+import { fetchQuestions, prepareReview } from "./review.ts";
 import { startRouter } from "./router.ts";
-import { openSession, situation, startStream } from "./session.ts";
+import { enterSession, situation, startStream } from "./session.ts";
 import { applyTheme } from "./settings.ts";
+import type { Session } from "./types.ts";
 
 async function start(): Promise<void> {
   try {
-    const session = await openSession();
-    startReview(session.name);
+    const session = await get<Session>("/session");
+    prepareReview(session.name);
+    enterSession(session);
+    void fetchQuestions();
     startStream();
   } catch (error) {
     const known = error instanceof ApiError ? error : null;

@@ -78,10 +78,10 @@ let fetching = false;
 /** Counts how often prefetched questions were dropped; a fetch from before is not used. */
 let generation = 0;
 
-export function startReview(name: string): void {
+/** Make ready what the views need; questions are fetched when the session is known. */
+export function prepareReview(name: string): void {
   outbox = new Outbox(name, ({ key, error, notice }) => noteOutcome(key, error, notice));
   followNews({ onVersion: dropPrefetched, onDecisions: noteDecisions, onConnection: reconnect });
-  void fetchQuestions();
 }
 
 export function currentAuthor(): string {

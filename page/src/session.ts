@@ -1,6 +1,6 @@
 // The alignment that is served, and the stream of what happens to it.
 import { announce } from "./announce.ts";
-import { connection, get } from "./api.ts";
+import { connection } from "./api.ts";
 import { Store } from "./store.ts";
 import { formatPlural } from "./text.ts";
 import type { Session, UpdateProgress } from "./types.ts";
@@ -47,11 +47,9 @@ export function followNews(listener: NewsListener): () => void {
   return () => listeners.delete(listener);
 }
 
-export async function openSession(): Promise<Session> {
-  const session = await get<Session>("/session");
-  const { version } = session;
-  situation.update({ session, error: "", shown: version, newest: version, update: session.update });
-  return session;
+export function enterSession(session: Session): void {
+  const { version, update } = session;
+  situation.update({ session, error: "", shown: version, newest: version, update });
 }
 
 /** Show the newest version in the views; a question that is being looked at stays. */

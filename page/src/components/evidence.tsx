@@ -7,7 +7,7 @@ import type { Candidate, Contribution, EvidenceItem } from "../types.ts";
 import { Text, ValueText } from "./basics.tsx";
 
 const ROW = 26;
-const NAMES = 150;
+const NAMES = 168;
 const NUMBERS = 56;
 
 interface Bar {
@@ -35,7 +35,7 @@ export function Waterfall({ contributions }: { contributions: Contribution[] }) 
   const ends = bars.map((bar) => bar.to);
   const low = Math.min(0, ...ends);
   const high = Math.max(1, ...ends);
-  const names = Math.min(NAMES, width * 0.42);
+  const names = Math.min(NAMES, width * 0.5);
   const room = width - names - NUMBERS;
   const place = (value: number) => names + (room * (value - low)) / (high - low);
   const spoken = bars.map((bar) => `${bar.label} ${formatSigned(bar.value, 3)}`).join(", ");

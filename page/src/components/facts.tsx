@@ -67,6 +67,12 @@ export function FactTable({ comparison, selected = 1 }: { comparison: Comparison
     <>
       <table class="facts">
         <caption class="hidden">Facts, aligned by learned relation</caption>
+        <colgroup>
+          <col class="names" />
+          {columns.map((column, at) => (
+            <col key={column.side + column.name} class={at === 0 || at === selected ? "" : "aside"} />
+          ))}
+        </colgroup>
         <thead class="hidden">
           <tr>
             <th scope="col">relation</th>

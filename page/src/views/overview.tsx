@@ -4,7 +4,7 @@ import { CalibrationChart, Histogram, Legend, ShareBar, VersionChart } from "../
 import { Heading, Loading } from "../components/basics.tsx";
 import { ReviewerTable } from "../components/reviewers.tsx";
 import { useData, useTitle } from "../hooks.ts";
-import { formatCount, formatShare, formatTime } from "../text.ts";
+import { formatCount, formatPlural, formatShare, formatTime } from "../text.ts";
 import type { Overview, SideCounts } from "../types.ts";
 
 function Counts({ counts }: { counts: Overview["counts"] }) {
@@ -86,16 +86,17 @@ function Dangling({ side, counts }: { side: "left" | "right"; counts: SideCounts
   );
 }
 
-const CHANGES: [string, string][] = [
-  ["added", "links added"],
-  ["revised", "links revised"],
-  ["retracted", "links retracted"],
-  ["confirmed", "links confirmed"],
-  ["rejected", "pairs rejected"],
-  ["left_added_triples", "left triples added"],
-  ["right_added_triples", "right triples added"],
-  ["left_removed_triples", "left triples removed"],
-  ["right_removed_triples", "right triples removed"],
+const CHANGES: [field: string, thing: string, change: string][] = [
+  ["added", "link", "added"],
+  ["revised", "link", "revised"],
+  ["retracted", "link", "retracted"],
+  ["confirmed", "link", "confirmed"],
+  ["rejected", "pair", "rejected"],
+  ["withdrawn", "decision", "withdrawn"],
+  ["left_added_triples", "left triple", "added"],
+  ["right_added_triples", "right triple", "added"],
+  ["left_removed_triples", "left triple", "removed"],
+  ["right_removed_triples", "right triple", "removed"],
 ];
 
 function LastUpdate({ update }: { update: NonNullable<Overview["last_update"]> }) {
@@ -107,9 +108,9 @@ function LastUpdate({ update }: { update: NonNullable<Overview["last_update"]> }
         {update.source ? `, ${String(update.source)}` : ""}
       </p>
       <ul>
-        {changes.map(([name, label]) => (
+        {changes.map(([name, thing, change]) => (
           <li key={name}>
-            {formatCount(Number(update[name]))} {label}
+            {formatPlural(Number(update[name]), thing)} {change}
           </li>
         ))}
       </ul>

@@ -27,7 +27,7 @@ import { situation } from "../session.ts";
 import { changeSettings, settings } from "../settings.ts";
 import { useStore } from "../store.ts";
 import { formatCount, webAddress } from "../text.ts";
-import type { Candidate, Entity, Question } from "../types.ts";
+import type { Candidate, Decision, Entity, Question } from "../types.ts";
 
 function KeyHint({ action }: { action: Action }) {
   useStore(chosenKeys);
@@ -254,6 +254,7 @@ function QuestionCard({ question }: { question: Question }) {
           You answered: <bdi>{describeAnswer(changing)}</bdi>. A new answer replaces it; <KeyHint action="later" /> keeps it.
         </p>
       )}
+      {question.opinions.length > 0 && <Opinions opinions={question.opinions} />}
       {answeredBy && <p class="note">{answeredBy} has just answered this question.</p>}
       <div class={`cards n${candidates.length}`}>
         <div class="ask">
@@ -318,6 +319,27 @@ function QuestionCard({ question }: { question: Question }) {
         />
       )}
     </article>
+  );
+}
+
+/** What people have said about the entity, where they disagree. */
+function Opinions({ opinions }: { opinions: Decision[] }) {
+  return (
+    <ul class="note plain-list" aria-label="Earlier answers">
+      {opinions.map((opinion) => (
+        <li key={opinion.number}>
+          <bdi>{opinion.author || "Someone"}</bdi>: {opinion.kind} {opinion.left && <Label entity={opinion.left} />}
+          {opinion.left && opinion.right && " – "}
+          {opinion.right && <Label entity={opinion.right} />}
+          {opinion.comment && (
+            <>
+              {" "}
+              <q dir="auto">{opinion.comment}</q>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 
