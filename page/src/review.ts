@@ -1,6 +1,6 @@
 // The questions at hand, the answers given, and what a key does to them.
 import { announce } from "./announce.ts";
-import { ApiError, post } from "./api.ts";
+import { ApiError, get, post } from "./api.ts";
 import { Outbox } from "./outbox.ts";
 import { followNews, situation, type StreamedDecision } from "./session.ts";
 import { settings } from "./settings.ts";
@@ -166,7 +166,7 @@ function advance(part: Partial<ReviewState>): void {
 }
 
 export function answerQuestion(kind: AnswerKind, chosen: Entity | null = null): void {
-  const { questions, changing, comment, answers, answered, earnedGain } = review.value;
+  const { questions, changing, comment, answers, answered, earnedGain, remaining } = review.value;
   const question = questions[0];
   if (!question || review.value.batchDone) return;
   const author = currentAuthor();
@@ -180,6 +180,7 @@ export function answerQuestion(kind: AnswerKind, chosen: Entity | null = null): 
     answered: count,
     batchDone: count >= BATCH,
     earnedGain: earnedGain + (changing ? 0 : (gains.get(question) ?? 0)),
+    remaining: Math.max(0, remaining - (changing ? 0 : 1)),
   });
   outbox.decide(makeRequest(answer), author);
 }
@@ -222,6 +223,7 @@ export function undoAnswer(): void {
     answers: rest,
     questions: [last.question, ...questions],
     answered: Math.max(0, answered - 1),
+    remaining: review.value.remaining + 1,
     earnedGain: Math.max(0, earnedGain - (gains.get(last.question) ?? 0)),
     batchDone: false,
     comment: last.comment,
@@ -236,6 +238,14 @@ export function changeAnswer(answer: Answer): void {
   const others = changing ? questions.slice(1) : questions;
   const comment = answer.comment;
   review.update({ changing: answer, questions: [answer.question, ...others], comment, batchDone: false, answeredBy: "" });
+}
+
+/** Ask about an entity of one's own choice, before the other questions. */
+export async function askAbout(entity: Entity): Promise<void> {
+  const { question } = await get<{ question: Question }>("/question", { name: entity.name, side: entity.side });
+  const { questions, changing } = review.value;
+  const others = (changing ? questions.slice(1) : questions).filter((other) => other.id !== question.id);
+  review.update({ questions: [question, ...others], changing: null, comment: "", batchDone: false, answeredBy: "" });
 }
 
 function forgetAnswered(id: string): void {

@@ -1,14 +1,17 @@
 // One entity: its links, candidates, neighbours and history.
+import { useState } from "preact/hooks";
 import { Evidence } from "../components/evidence.tsx";
 import { EventList } from "../components/events.tsx";
 import { FactTable } from "../components/facts.tsx";
 import { Confidence, EntityLink, Heading, Iri, Label, Loading, Text } from "../components/basics.tsx";
 import { LinkTable } from "../components/link_table.tsx";
 import { useData, useTitle } from "../hooks.ts";
-import { linkAddress, place } from "../router.ts";
+import { askAbout } from "../review.ts";
+import { linkAddress, navigate, place } from "../router.ts";
+import { situation } from "../session.ts";
 import { useStore } from "../store.ts";
 import { formatRelation } from "../text.ts";
-import type { EntityDetails } from "../types.ts";
+import type { Entity, EntityDetails } from "../types.ts";
 
 function Candidates({ details }: { details: EntityDetails }) {
   const { entity, candidates } = details;
@@ -33,6 +36,23 @@ function Candidates({ details }: { details: EntityDetails }) {
   );
 }
 
+/** Ask the question about this entity now. */
+function AskButton({ entity }: { entity: Entity }) {
+  const { session } = useStore(situation);
+  const [problem, setProblem] = useState("");
+  if (!session?.can.decide) return null;
+  const ask = () =>
+    askAbout(entity).then(
+      () => navigate("/"),
+      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+    );
+  return (
+    <p>
+      <button onClick={() => void ask()}>Review it</button> {problem && <span class="problem">{problem}</span>}
+    </p>
+  );
+}
+
 function Details({ details }: { details: EntityDetails }) {
   const { entity } = details;
   return (
@@ -40,6 +60,7 @@ function Details({ details }: { details: EntityDetails }) {
       <p>
         <Iri entity={entity} /> <span class="muted">{entity.side}</span>
       </p>
+      <AskButton entity={entity} />
       {details.links.length > 0 ? <LinkTable links={details.links} /> : <p>It has no link. {details.reason}</p>}
       <div class="cards-grid">
         <section class="card">

@@ -158,9 +158,15 @@ export function RelationsView() {
                     {pair.inverse && <span class="muted"> (inverse)</span>}
                     {pair.attribute && <span class="muted"> (attribute)</span>}
                   </td>
-                  <td class="number">{pair.left_in_right.toFixed(2)}</td>
-                  <td class="number">{pair.right_in_left.toFixed(2)}</td>
-                  <td class="number">{pair.support.toFixed(1)}</td>
+                  <td class="number" data-label="⊆">
+                    {pair.left_in_right.toFixed(2)}
+                  </td>
+                  <td class="number" data-label="⊇">
+                    {pair.right_in_left.toFixed(2)}
+                  </td>
+                  <td class="number" data-label="support">
+                    {pair.support.toFixed(1)}
+                  </td>
                 </tr>
               ))}
             </tbody>
