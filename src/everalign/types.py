@@ -402,6 +402,21 @@ class EvidenceItem:
 
 
 @dataclass(frozen=True)
+class Contribution:
+    """What one kind of evidence adds to a confidence.
+
+    Args:
+        group: "prior" for what is expected of a candidate before anything is known of it;
+            "neighbours", "names and values", "rivals" (how other candidates of the two entities
+            do); "may have no counterpart" for what is lost since an entity may be dangling.
+        value: What it adds; less than 0 if it takes away.
+    """
+
+    group: str
+    value: float
+
+
+@dataclass(frozen=True)
 class CandidateExplanation:
     """A candidate pair and the evidence for it.
 
@@ -412,6 +427,8 @@ class CandidateExplanation:
         support: Sum of the weights of all evidence, also of items too light to be listed.
         evidence: Matched neighbours, heaviest first; perhaps not all of them.
         evidence_count: How many there are.
+        contributions: What adds up to the confidence, in the order of a waterfall; empty for
+            trusted links, and if the method cannot tell.
     """
 
     left: str
@@ -420,6 +437,7 @@ class CandidateExplanation:
     support: float
     evidence: tuple[EvidenceItem, ...]
     evidence_count: int
+    contributions: tuple[Contribution, ...] = ()
 
 
 @dataclass(frozen=True)
