@@ -25,6 +25,8 @@ from everalign.methods.evidence.trees import MAX_LEAVES, BitArray, TreeModel
 # Groups of features; the order is that of the bars.
 NEIGHBOURS, NAMES, RIVALS = range(3)
 GROUP_NAMES = ("neighbours", "names and values", "rivals")
+# All parts of a confidence, in the order of a waterfall.
+PART_NAMES = ("prior", *GROUP_NAMES, "earlier rounds", "may have no counterpart")
 SUBSET_COUNT = 1 << len(GROUP_NAMES)
 _ZERO_LIMIT = 1e-35  # as in the prediction
 
@@ -141,6 +143,30 @@ class PredictionParts(NamedTuple):
     groups: DoubleArray
 
 
+def list_parts(
+    parts: PredictionParts, probability: FloatArray, confidence: FloatArray
+) -> list[tuple[tuple[str, float], ...]]:
+    """List what adds up to the confidence of candidates.
+
+    A match probability was predicted when its candidate was last scored, perhaps in a round of
+    training by a model that had not seen it, and some neighbours are matched otherwise since. How
+    far that is from a prediction of now is a part of its own, and not hidden in the others.
+
+    Args:
+        parts: The parts of the predictions of now.
+        probability: The match probability of each candidate.
+        confidence: The confidence of each, which is less since an entity may be dangling.
+
+    Returns:
+        For each candidate `PART_NAMES` with what each part adds.
+    """
+    now = parts.prior + parts.groups.sum(axis=1)
+    earlier = probability.astype(np.float64) - now
+    dangling = confidence.astype(np.float64) - now - earlier
+    rows = np.column_stack([parts.prior, parts.groups, earlier, dangling]).tolist()
+    return [tuple(zip(PART_NAMES, row, strict=True)) for row in rows]
+
+
 class ContributionModel:
     """Explains the predictions of a classifier.
 
@@ -152,21 +178,14 @@ class ContributionModel:
         self._classifier = classifier
         self._shapes: dict[int, TreeShape] = {}
 
-    def split_probability(
-        self, features: FloatArray, probability: FloatArray
-    ) -> PredictionParts:
-        """Split match probabilities into the prior and what each group of features adds.
-
-        A match probability was predicted when its candidate was last scored. What its neighbours
-        are matched with may have changed a little since, and so may the features. Bars are about
-        the match probability that is used: the difference of log-odds goes to the neighbours.
+    def split_prediction(self, features: FloatArray) -> PredictionParts:
+        """Split predicted probabilities into the prior and what each group of features adds.
 
         Args:
             features: Rows of features with the columns of the classifier.
-            probability: The match probability of each row.
 
         Returns:
-            Parts that add up to the match probabilities.
+            Parts that add up to the predictions.
         """
         values = np.zeros((len(features), SUBSET_COUNT))
         for model, rows in self._classifier.choose_models(features):
@@ -174,10 +193,6 @@ class ContributionModel:
             groups = np.array([group_feature(name) for name in model.feature_names])
             shape = self._find_shape(model)
             values[rows] = evaluate_subsets(model, shape, groups, len(GROUP_NAMES), chosen)
-        exact = np.clip(probability.astype(np.float64), 1e-12, 1 - 1e-12)
-        difference = np.log(exact / (1 - exact)) - values[:, -1]
-        subsets = np.arange(SUBSET_COUNT)
-        values += np.where(subsets >> NEIGHBOURS & 1, difference[:, None], 0.0)
         probabilities = 1 / (1 + np.exp(-values))
         return PredictionParts(probabilities[:, 0], compute_shapley_values(probabilities))
 

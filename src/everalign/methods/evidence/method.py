@@ -32,7 +32,7 @@ from everalign.methods.evidence.candidate_store import Pairs
 from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.contributions import GROUP_NAMES, ContributionModel
+from everalign.methods.evidence.contributions import ContributionModel, list_parts
 from everalign.methods.evidence.dangling import MatchState
 from everalign.methods.evidence.evidence_lists import list_evidence
 from everalign.methods.evidence.incremental_state import (
@@ -274,15 +274,9 @@ class Evidence:
         nothing = np.empty(0, np.int64)
         rescoring = Rescoring(state.blocks, models, self._inclusions, (nothing, nothing))
         store = state.blocks.candidates
-        prior, groups = self._contributions[1].split_probability(
-            rescoring.compute_features(pairs), store.column("probability")[pairs.row]
-        )
-        confidence = store.column("confidence")[pairs.row].astype(np.float64)
-        # What the probability loses since an entity may be dangling.
-        dangling = confidence - prior - groups.sum(axis=1)
-        names = ("prior", *GROUP_NAMES, "may have no counterpart")
-        rows = np.column_stack([prior, groups, dangling]).tolist()
-        return [tuple(zip(names, row, strict=True)) for row in rows]
+        parts = self._contributions[1].split_prediction(rescoring.compute_features(pairs))
+        columns = (store.column(name)[pairs.row] for name in ("probability", "confidence"))
+        return list_parts(parts, *columns)
 
     def candidate_scores(self) -> CandidateScores:
         """List all candidates, whether they are selected or not.
