@@ -1,10 +1,11 @@
 """Which order of questions corrects links fastest, with simulated reviewers.
 
-    python benchmarks/question_order.py DATASET_DIR... [--samples N] [--states DIR] [--json OUT]
+    python benchmarks/question_order.py DATASET_DIR... [--validation] [--states DIR] [--json OUT]
 
 Snapshot 0 of each dataset, anonymised, is aligned; then questions are asked in one batch, answered
-from the gold links, and the alignment is updated with the answers. `--samples` adds generated
-graphs with other random seeds: on these the order was chosen, since the gold links of the datasets
+from the gold links, and the alignment is updated with the answers. With `--validation`, the
+validation links are not given but take the place of the gold links: questions are about their
+entities alone, and as many fewer are asked. On these the order was chosen, since the gold links
 are for scores alone.
 
 A reviewer sees the five best candidates. If the right one is among them the answer is "same", else
@@ -17,6 +18,8 @@ unlinked, else that of the others plus half of what is missing to 1); `both side
 entities of both graphs in this order, and about no pair twice; `f1` weighs corrections by what
 they add to F1; `f1 + neighbours` adds what an answer may help the neighbours.
 
+`exclusive` means that candidates which exclude each other share out a probability of 1.
+
 `direct` is F1 if the answers change nothing but the pairs that they are about, `f1` after the
 update, `others` the change of F1 among entities that nobody was asked about.
 """
@@ -26,8 +29,9 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 
@@ -36,7 +40,6 @@ import numpy as np
 from everalign import Aligner, ChangeSet, Config
 from everalign.benchmark.anonymise import AnonymisedDataset
 from everalign.benchmark.contea_format import ContEADataset
-from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.methods import CandidateScores
 from everalign.methods.evidence.method import Evidence
 from everalign.review.order import (
@@ -63,10 +66,12 @@ ORDERS = (
     "random",
     "corrected links",
     "both sides",
+    "both sides, exclusive",
     "f1",
-    *(f"f1 + neighbours {help_weight}" for help_weight in HELP),
+    "f1, exclusive",
+    *(f"f1, exclusive + neighbours {worth}" for worth in HELP),
 )
-SAMPLE_TRIPLES = 120_000
+VALIDATION_DIVISOR = 7  # there are a seventh as many validation links as gold links
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,16 @@ class Alignment:
     found: frozenset[Pair]
     scores: CandidateScores
     open_neighbours: tuple[np.ndarray, np.ndarray]
+    pool: tuple[frozenset[int], frozenset[int]] | None
+
+    def is_asked(self, side: int, entity: int) -> bool:
+        return self.pool is None or entity in self.pool[side]
+
+    def measure_f1(self, links: Iterable[Pair]) -> float:
+        if self.pool is None:
+            return measure_f1(links, self.gold)
+        lefts, rights = self.pool
+        return measure_f1([p for p in links if p[0] in lefts or p[1] in rights], self.gold)
 
     @property
     def links(self) -> LinkedEntities:
@@ -92,40 +107,38 @@ class Alignment:
 def main() -> None:
     parser = build_parser(__doc__, "question_order.json")
     parser.add_argument("datasets", type=Path, nargs="*")
-    parser.add_argument("--samples", type=int, default=0, help="number of generated graphs")
+    parser.add_argument("--validation", action="store_true", help="choose on validation links")
     parser.add_argument("--states", type=Path, help="directory of states to use again")
     parser.add_argument("--orders", nargs="*", default=ORDERS)
     arguments = parser.parse_args()
     results, config = open_results(arguments), read_config(arguments)
     with tempfile.TemporaryDirectory() as directory:
         states = arguments.states or Path(directory)
-        sources: list[Path | int] = [*range(arguments.samples), *arguments.datasets]
-        for source in sources:
-            name = f"sample {source}" if isinstance(source, int) else source.name
-            for size in SIZES:
-                for order in arguments.orders:
-                    for error_rate in ERROR_RATES if order != "random" else (0.0,):
-                        key = {"dataset": name, "order": order, "questions": size}
-                        measure = partial(ask, source, states, config, order, size, error_rate)
-                        results.measure_row(key | {"errors": error_rate}, measure)
+        for dataset, size, order in product(arguments.datasets, SIZES, arguments.orders):
+            name = dataset.name + (" validation" if arguments.validation else "")
+            count = size // VALIDATION_DIVISOR if arguments.validation else size
+            for error_rate in ERROR_RATES if order != "random" else (0.0,):
+                key = {"dataset": name, "order": order, "questions": count, "errors": error_rate}
+                work = (dataset, states, config, arguments.validation, order, count, error_rate)
+                results.measure_row(key, partial(run_in_child, ask, *work))
 
 
 def ask(
-    source: Path | int, states: Path, config: Config, order: str, size: int, error_rate: float
+    dataset: Path,
+    states: Path,
+    config: Config,
+    validation: bool,
+    order: str,
+    size: int,
+    error_rate: float,
 ) -> Row:
     """Ask questions in an order, and measure the links before and after."""
-    return run_in_child(_ask, source, states, config, order, size, error_rate)
-
-
-def _ask(
-    source: Path | int, states: Path, config: Config, order: str, size: int, error_rate: float
-) -> Row:
-    alignment = open_alignment(source, states, config)
+    alignment = open_alignment(dataset, states, config, validation=validation)
     rng = np.random.default_rng(config.seed)
     questions = list(choose_questions(alignment, order, size, rng))
     confirmed, rejected = answer(alignment, questions, error_rate, rng)
-    before = measure_f1(alignment.found, alignment.gold)
-    direct = measure_f1(correct(alignment.found, confirmed, rejected), alignment.gold)
+    before = alignment.measure_f1(alignment.found)
+    direct = alignment.measure_f1(correct(alignment.found, confirmed, rejected))
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "state"
         shutil.copytree(alignment.state, copy)
@@ -150,26 +163,23 @@ def _ask(
         "rejected": len(rejected),
         "f1_before": round(before, 4),
         "direct": round(direct - before, 4),
-        "f1": round(measure_f1(after, alignment.gold) - before, 4),
+        "f1": round(alignment.measure_f1(after) - before, 4),
         "others": round(others[1] - others[0], 4),
         "seconds": round(seconds, 2),
     }
 
 
-def open_alignment(source: Path | int, states: Path, config: Config) -> Alignment:
-    """Align a dataset or a generated graph, or open what was aligned before."""
-    if isinstance(source, int):
-        sample = generate_sample(
-            SampleConfig(triples=SAMPLE_TRIPLES, snapshots=1, seed=source + 1)
-        )
-        seeds, validation, gold = sample.seeds, sample.validation_links, sample.gold(0)
-        state, triples = states / f"sample{source}.state", (sample.left(0), sample.right(0))
-    else:
-        data = AnonymisedDataset(ContEADataset.open(source), config.seed)
-        seeds, validation, gold = data.seeds(), data.validation_links(), data.gold(0)
-        state, triples = states / f"{source.name}.state", data.read_delta(0)
+def open_alignment(
+    dataset: Path, states: Path, config: Config, *, validation: bool = False
+) -> Alignment:
+    """Align a dataset, or open what was aligned before."""
+    data = AnonymisedDataset(ContEADataset.open(dataset), config.seed)
+    given, gold = data.validation_links(), data.gold(0)
+    if validation:
+        given, gold = [], given
+    state = states / f"{dataset.name}{'.validation' if validation else ''}.state"
     if not Aligner.exists(state):
-        Aligner.create(state, *triples, seeds, validation, config)
+        Aligner.create(state, *data.read_delta(0), data.seeds(), given, config)
     with AlignmentSession.open(state) as session:
         indexes = session.entity_names()
         left, right = ([index[n] for n in range(len(index))] for index in indexes)
@@ -181,14 +191,17 @@ def open_alignment(source: Path | int, states: Path, config: Config) -> Alignmen
         assert isinstance(method, Evidence)
         found, scores = links[PairStatus.FOUND], method.candidate_scores()
         ids = [{name: number for number, name in enumerate(names)} for names in (left, right)]
+        pairs = frozenset((ids[0][x], ids[1][y]) for x, y in gold if x in ids[0] and y in ids[1])
+        pool = frozenset(x for x, _ in pairs), frozenset(y for _, y in pairs)
         return Alignment(
             state,
             (left, right),
-            frozenset((ids[0][x], ids[1][y]) for x, y in gold if x in ids[0] and y in ids[1]),
+            pairs,
             links[PairStatus.GIVEN],
             found,
             scores,
             count_open_neighbours(method, links),
+            pool if validation else None,
         )
 
 
@@ -214,16 +227,19 @@ def choose_questions(
 ) -> Iterator[tuple[int, int]]:
     """Choose entities to ask about: side and id."""
     if order == "random":
-        lefts = np.array(sorted(x for x, _ in alignment.found))
+        lefts = np.array(sorted(x for x, _ in alignment.found if alignment.is_asked(0, x)))
         yield from ((0, int(x)) for x in rng.permutation(lefts)[:size])
         return
-    weights = CORRECTED if order in ("corrected links", "both sides") else F1_WORTH
+    weights = F1_WORTH if order.startswith("f1") else CORRECTED
+    weights = replace(weights, exclusive="exclusive" in order)
     ranked = rank_questions(alignment.scores, alignment.links, weights)
-    if order.startswith("f1 + neighbours"):
+    if "neighbours" in order:
         ranked = add_help(alignment, ranked, float(order.rsplit(maxsplit=1)[-1]))
     covered: tuple[set[int], set[int]] = (set(), set())
     chosen = 0
     for side, entity, best in zip(*(ranked[n].tolist() for n in (0, 1, 3)), strict=True):
+        if not alignment.is_asked(side, entity):
+            continue
         if order == "corrected links":
             if side == 1:
                 continue

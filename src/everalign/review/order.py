@@ -30,12 +30,15 @@ class GainWeights:
         replaced: A right link in the place of a wrong one.
         removed: The end of a wrong link of an entity without a right one among its candidates.
         displaced: The end of a wrong link that the right candidate had.
+        exclusive: Whether candidates that exclude each other share out a probability of 1, also
+            if they are candidates of one entity of the other graph.
     """
 
     added: float = 1.0
     replaced: float = 1.0
     removed: float = 0.5
     displaced: float = 0.0
+    exclusive: bool = False
 
 
 class LinkedEntities(NamedTuple):
@@ -75,8 +78,13 @@ def rank_questions(
     Returns:
         A question for each entity that has a candidate. Equal ones are sorted by side and id.
     """
-    left = _measure_gains(scores.left, scores.right, scores.confidence, *links, weights)
-    right = _measure_gains(scores.right, scores.left, scores.confidence, *links[::-1], weights)
+    probability = scores.confidence.astype(np.float64)
+    totals = [np.bincount(ids, probability) if len(ids) else np.zeros(1) for ids in scores[:2]]
+    shares = [np.maximum(1.0, total)[ids] for total, ids in zip(totals, scores[:2], strict=True)]
+    if weights.exclusive:
+        shares = [np.maximum(*shares)] * 2
+    left = _measure_gains(*scores[:2], probability / shares[0], *links, weights)
+    right = _measure_gains(*scores[1::-1], probability / shares[1], *links[::-1], weights)
     sides = np.repeat(np.array([0, 1], np.int8), [len(left[0]), len(right[0])])
     entity, gain, best = map(np.concatenate, zip(left, right, strict=True))
     order = np.argsort(-gain, kind="stable")
@@ -86,17 +94,17 @@ def rank_questions(
 def _measure_gains(
     entity: Ids,
     candidate: Ids,
-    confidence: NDArray[np.float32],
+    probability: Doubles,
     link_of: Ids,
     link_of_candidate: Ids,
     weights: GainWeights,
 ) -> tuple[Ids, Doubles, Ids]:
     """Entities of one side, what answers about them are expected to correct, best candidates."""
-    order = np.lexsort((candidate, -confidence, entity))
+    order = np.lexsort((candidate, -probability, entity))
     entity, candidate = entity[order], candidate[order]
     first = np.flatnonzero(np.diff(entity, prepend=-1))
     rank = np.arange(len(entity)) - np.repeat(first, np.diff(first, append=len(entity)))
-    probability = np.where(rank < MAX_CANDIDATES, confidence[order].astype(np.float64), 0.0)
+    probability = np.where(rank < MAX_CANDIDATES, probability[order], 0.0)
     is_linked = link_of[entity] != NO_LINK
     is_link = candidate == link_of[entity]
     worth = np.where(is_linked, weights.replaced, weights.added)
@@ -105,6 +113,6 @@ def _measure_gains(
     gain = np.where(is_link, 0.0, worth) * probability
     if not len(first):
         return entity, gain, candidate
-    total = np.minimum(1.0, np.add.reduceat(probability, first))
+    total = np.add.reduceat(probability, first)
     gain = np.add.reduceat(gain, first) + is_linked[first] * weights.removed * (1 - total)
     return entity[first], gain, candidate[first]
