@@ -6,7 +6,8 @@ arrays, the alignment of relations, the index of labels. An answer reads what it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from math import inf
 from pathlib import Path
@@ -137,6 +138,25 @@ class AlignmentView:
             self._open_reader = self._read_newest(reader)
             reader.close()
             return True
+
+    @contextmanager
+    def reading(self, *, refresh: bool = False) -> Iterator[VersionReader]:
+        """Read several things of one version; other threads wait meanwhile.
+
+        Args:
+            refresh: Whether to look for a new version, and new decisions, first; a view that
+                follows does so in any case.
+
+        Yields:
+            The reader of the version that is shown.
+
+        Raises:
+            StateError: The view is closed.
+        """
+        with self._lock:
+            if refresh or self._follow:
+                self.refresh()
+            yield self._reader
 
     @_one_at_a_time
     def links(
