@@ -104,7 +104,7 @@ def group_candidates(
     """Group candidates by left and by right entity.
 
     Args:
-        scores: The candidates.
+        scores: The candidates, sorted by left and then by right id.
         sizes: Numbers of left and right entities.
         exclusive: As in `GainWeights`.
 
@@ -120,15 +120,23 @@ def group_candidates(
     if exclusive:
         shares = [np.maximum(*shares)] * 2
     blocks = []
-    for side, size in enumerate(sizes):
-        entity, candidate = scores[side], scores[1 - side]
-        probability = confidence / shares[side]
-        order = np.lexsort((candidate, -scores.confidence, entity))
-        start = np.searchsorted(entity[order], np.arange(size + 1))
+    both = (scores.left, scores.right), (scores.right, scores.left)
+    for (entity, candidate), size, share in zip(both, sizes, shares, strict=True):
+        probability = confidence / share
+        order = _sort_by_confidence(entity, scores.confidence)
+        start = np.append(0, np.cumsum(np.bincount(entity, minlength=size)))
         blocks.append(
             CandidateBlocks(start, candidate[order], scores.confidence[order], probability[order])
         )
     return blocks[0], blocks[1]
+
+
+def _sort_by_confidence(entity: Ids, confidence: NDArray[np.float32]) -> Ids:
+    """The order by entity, then by falling confidence, then as rows are."""
+    # As one number each, which is sorted faster than two: the bits of a float that is not
+    # negative are in the order of the numbers.
+    falling = np.uint64(0xFFFFFFFF) - confidence.view(np.uint32).astype(np.uint64)
+    return np.argsort(entity.astype(np.uint64) << np.uint64(32) | falling, kind="stable")
 
 
 def rank_questions(

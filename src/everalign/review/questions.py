@@ -198,11 +198,16 @@ class QuestionReader:
         self, keys: Sequence[EntityKey], candidates: Sequence[Sequence[ScoredCandidate]]
     ) -> dict[tuple[EntityKey, int], list[FactComparison]]:
         wanted = WantedValues()
+        entities: tuple[set[int], set[int]] = (set(), set())
+        for (side, entity), rows in zip(keys, candidates, strict=True):
+            entities[side].add(entity)
+            entities[1 - side].update(row.entity for row in rows)
+        facts_of = self._read_facts(0, entities[0]), self._read_facts(1, entities[1])
         pairs: list[tuple[EntityKey, int, EntityFacts, EntityFacts]] = []
         for key, rows in zip(keys, candidates, strict=True):
-            own = self._list_facts(*key)
+            own = facts_of[key[0]][key[1]]
             for row in rows:
-                other = self._list_facts(1 - key[0], row.entity)
+                other = facts_of[1 - key[0]][row.entity]
                 grouped = self._group_both(key, own, row.entity, other)
                 for side, facts in zip((key[0], 1 - key[0]), grouped, strict=True):
                     wanted.add(side, facts)
@@ -231,10 +236,20 @@ class QuestionReader:
             group_facts(candidate, *other, neighbours[1][other_linked]),
         )
 
-    def _list_facts(self, side: int, entity: int) -> tuple[IntArray, IntArray]:
-        facts = self._session.facts
-        triples = facts.list_facts(side, "triples", [entity])
-        return triples, facts.list_facts(side, "literals", [entity])
+    def _read_facts(
+        self, side: int, entities: Collection[int]
+    ) -> dict[int, tuple[IntArray, IntArray]]:
+        """The triples and the literals of each entity, all read at once."""
+        ids, facts = sorted(entities), self._session.facts
+        triples = facts.list_facts(side, "triples", ids)
+        literals = facts.list_facts(side, "literals", ids)
+        heads = _split_rows(triples, 0, ids)
+        # A triple from an entity to itself is listed with its head.
+        tails = _split_rows(triples[triples[:, 0] != triples[:, 2]], 2, ids)
+        own = _split_rows(literals, 0, ids)
+        return {
+            entity: (np.concatenate([heads[n], tails[n]]), own[n]) for n, entity in enumerate(ids)
+        }
 
     def _name_values(self, wanted: WantedValues) -> ValueNames:
         entities = [
@@ -278,6 +293,14 @@ class QuestionReader:
             if entity is not None:
                 found.add((SIDES.index(side), entity))
         return found
+
+
+def _split_rows(rows: IntArray, column: int, ids: Sequence[int]) -> list[IntArray]:
+    """The rows that have each of some ids, ascending, in a column."""
+    order = np.argsort(rows[:, column], kind="stable")
+    values = rows[order, column]
+    start, stop = (np.searchsorted(values, ids, end) for end in ("left", "right"))
+    return [rows[order[first:end]] for first, end in zip(start, stop, strict=True)]
 
 
 def align_relations(session: AlignmentSession, method: Method) -> RelationPairs:

@@ -34,6 +34,7 @@ from everalign.state.snapshots import SIDES
 
 # About one of ten answers corrects something: below this, people check what is right.
 MIN_GAIN = 0.1
+CHUNK_SIZE = 1000  # questions that are looked at together
 
 
 class ScoredCandidate(NamedTuple):
@@ -76,12 +77,13 @@ class QuestionQueue:
         sizes = len(self._base.links.left), len(self._base.links.right)
         scores = _drop_closed(_list_scores(session, method), self._base)
         self._blocks = group_candidates(scores, sizes, exclusive=REVIEW_WEIGHTS.exclusive)
-        self._ranked = _list_open(rank_questions(self._blocks, self._base.links, REVIEW_WEIGHTS))
+        ranked = rank_questions(self._blocks, self._base.links, REVIEW_WEIGHTS)
+        keep = np.flatnonzero(ranked.gain >= MIN_GAIN)
+        self._ranked = RankedQuestions(*(column[keep] for column in ranked))
         self._is_ranked = tuple(np.zeros(size, dtype=np.bool_) for size in sizes)
-        self._open_counts = [0, 0]
-        for question in self._ranked:
-            self._is_ranked[question.key[0]][question.key[1]] = True
-            self._open_counts[question.key[0]] += 1
+        for side in (0, 1):
+            self._is_ranked[side][self._ranked.entity[self._ranked.side == side]] = True
+        self._open_counts = [int(np.count_nonzero(mask)) for mask in self._is_ranked]
         # Questions that decisions have changed since, with their gain if they are still open;
         # these are ranked among the others.
         self._changed: dict[EntityKey, float | None] = {}
@@ -137,8 +139,7 @@ class QuestionQueue:
             if is_wanted and not self.judgements.has_judged(author, key):
                 yield OpenQuestion(-self.measure_gain(key), key)
         known = {*disputed, *leave_out}
-        unchanged = (row for row in self._ranked if row.key not in self._changed)
-        for question in merge(unchanged, self._changed_order):
+        for question in merge(self._iterate_unchanged(), self._changed_order):
             key = question.key
             if (
                 (side is None or key[0] == side)
@@ -268,6 +269,17 @@ class QuestionQueue:
         if key in self._changed:
             return self._changed[key] is not None
         return bool(self._is_ranked[key[0]][key[1]])
+
+    def _iterate_unchanged(self) -> Iterator[OpenQuestion]:
+        # A batch needs few of them, out of very many.
+        for first in range(0, len(self._ranked.gain), CHUNK_SIZE):
+            columns = (
+                column[first : first + CHUNK_SIZE].tolist()
+                for column in (self._ranked.gain, self._ranked.side, self._ranked.entity)
+            )
+            for gain, side, entity in zip(*columns, strict=True):
+                if (side, entity) not in self._changed:
+                    yield OpenQuestion(-gain, (side, entity))
 
     def _rank_again(self, key: EntityKey) -> None:
         was_open, old = self._is_open(key), self._changed.get(key)
@@ -432,13 +444,6 @@ def _drop_withdrawn(
         if last[row.pair].kind is not DecisionKind.WITHDRAWN
         or (row is last[row.pair] and row.pair in decisions)
     ]
-
-
-def _list_open(ranked: RankedQuestions) -> list[OpenQuestion]:
-    keep = ranked.gain >= MIN_GAIN
-    keys = zip(ranked.side[keep].tolist(), ranked.entity[keep].tolist(), strict=True)
-    gains = ranked.gain[keep].tolist()
-    return [OpenQuestion(-gain, key) for gain, key in zip(gains, keys, strict=True)]
 
 
 def _list_scores(session: AlignmentSession, method: Method) -> CandidateScores:
