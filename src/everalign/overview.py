@@ -5,9 +5,9 @@ Everything here reads scores and ids, never all names or facts.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,15 +260,14 @@ def _read_seen_scores(
 
 
 def _count_author(author: str, decisions: Sequence[RecordedDecision]) -> ReviewerCounts:
-    names = {
-        DecisionKind.CONFIRMED: "confirmed",
-        DecisionKind.REJECTED: "rejected",
-        DecisionKind.NO_COUNTERPART: "no_counterpart",
-        DecisionKind.UNSURE: "unsure",
-        DecisionKind.WITHDRAWN: "withdrawn",
-    }
-    counts: dict[str, int] = defaultdict(int)
-    for decision in decisions:
-        counts[names[decision.kind]] += 1
-    row = ReviewerCounts(author, len(decisions), last=decisions[-1].decided_at)
-    return replace(row, **counts)
+    counts = Counter(decision.kind for decision in decisions)
+    return ReviewerCounts(
+        author,
+        len(decisions),
+        counts[DecisionKind.CONFIRMED],
+        counts[DecisionKind.REJECTED],
+        counts[DecisionKind.NO_COUNTERPART],
+        counts[DecisionKind.UNSURE],
+        counts[DecisionKind.WITHDRAWN],
+        decisions[-1].decided_at,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from fastapi import APIRouter
 
@@ -70,7 +71,7 @@ def record_decisions(alignment: Alignment, sender: Sender, body: DecisionsBody) 
     """Record decisions, in order. What is recorded is on the disk when this returns."""
     author = sender.author or body.author
     outcomes = [
-        _record(alignment, row.key, lambda row=row: _decide(alignment, row, author))  # type: ignore[misc]
+        _record(alignment, row.key, partial(_decide, alignment, row, author))
         for row in body.decisions
     ]
     return _describe(alignment, outcomes, {row.key: row.seen_version for row in body.decisions})
@@ -82,13 +83,9 @@ def withdraw_decisions(
 ) -> DecisionsAnswer:
     """Withdraw decisions by their keys: whether there is a link is left to the method again."""
     author = sender.author or body.author
-    aligner = alignment.aligner
+    undo = partial(alignment.aligner.undo, author=author)
     outcomes = [
-        _record(
-            alignment,
-            row.key,
-            lambda row=row: aligner.undo(row.withdraws, author=author, undo_key=row.key),  # type: ignore[misc]
-        )
+        _record(alignment, row.key, partial(undo, row.withdraws, undo_key=row.key))
         for row in body.withdrawals
     ]
     return _describe(alignment, outcomes, {})

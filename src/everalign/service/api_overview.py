@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query
 from everalign.decide import name_decision
 from everalign.errors import ConfigError
 from everalign.history import iterate_link_events
+from everalign.methods import ExplainableMethod
 from everalign.overview import (
     CalibrationBin,
     ReviewerCounts,
@@ -57,6 +58,7 @@ from everalign.types import Decision, LinkEvent, VersionReport
 from everalign.version_reader import VersionReader
 
 router = APIRouter(tags=["overview"], responses=READ_ERRORS)
+MAX_DISAGREEMENTS = 100
 
 
 class VersionCounts(Shape):
@@ -187,7 +189,7 @@ def list_activity(
         ]
         page = rows[:limit]
         namer = Namer(alignment, reader)
-        disagreements = [] if after else _describe_disagreements(alignment, reader, namer)
+        disagreements = [] if after else _describe_disagreements(reader, namer)
         return ActivityAnswer(
             disagreements=disagreements,
             recorded=describe_recorded(namer, reader, page),
@@ -417,14 +419,13 @@ def _list_corrections(
     return alignment.remember("corrections", (reader.version, version), read)
 
 
-def _describe_disagreements(
-    alignment: ServedAlignment, reader: VersionReader, namer: Namer
-) -> list[DisagreementModel]:
-    found = alignment.aligner.disagreements()
+def _describe_disagreements(reader: VersionReader, namer: Namer) -> list[DisagreementModel]:
+    if not isinstance(reader.method, ExplainableMethod):
+        return []
+    found = reader.questions.list_disagreements()[:MAX_DISAGREEMENTS]
     return [
         DisagreementModel(
-            left=namer.get_entity("left", row.left) if row.left else None,
-            right=namer.get_entity("right", row.right) if row.right else None,
+            entity=namer.get_entity("left" if row.side == "left" else "right", row.entity),
             decisions=describe_decisions(namer, reader, row.decisions),
         )
         for row in found

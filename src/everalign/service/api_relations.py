@@ -29,7 +29,6 @@ from everalign.service.models import (
     RelationPair,
     RelationsAnswer,
     SideName,
-    Value,
 )
 from everalign.service.naming import Namer, shorten_iri
 from everalign.session import AlignmentSession
@@ -156,14 +155,11 @@ def _describe_example(
         linked = [(link.left, link.right) for link in links if link.right in right]
         same = [(names[0][one], names[1][other]) for one, other in linked]
     shown = same[0] if same else (names[0][left[0]], names[1][right[0]])
-    values: list[Value] = [
-        namer.get_value(side, value, is_entity=not pair.is_attribute)
-        for side, value in (("left", shown[0]), ("right", shown[1]))
-    ]
+    is_entity = not pair.is_attribute
     return RelationExample(
         link=describe_rows(namer, reader, [row])[0],
-        left=values[0],
-        right=values[1],
+        left=namer.get_value("left", shown[0], is_entity=is_entity),
+        right=namer.get_value("right", shown[1], is_entity=is_entity),
         same=bool(same),
     )
 

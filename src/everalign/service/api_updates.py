@@ -15,7 +15,7 @@ from everalign.service.common import (
 from everalign.service.errors import ApiError
 from everalign.service.models import RevertBody, UpdateAnswer, UpdateBody
 from everalign.service.settings import Role
-from everalign.service.updates import UpdateRequest, UpdateRunner, resolve_files
+from everalign.service.updates import UpdateRequest, UpdateRunner, resolve_file
 
 router = APIRouter(tags=["updates"])
 
@@ -46,8 +46,13 @@ def read_update(runner: Runner) -> UpdateAnswer:
 def start_update(alignment: Alignment, runner: Runner, body: UpdateBody) -> UpdateAnswer:
     """Start an update with files of the data directory, or with the waiting decisions alone."""
     settings = alignment.settings
-    files = resolve_files(body, settings.data)
-    request = UpdateRequest(str(settings.state), **files, full=body.full)
+    left, right, remove_left, remove_right = (
+        resolve_file(name, settings.data)
+        for name in (body.left, body.right, body.remove_left, body.remove_right)
+    )
+    request = UpdateRequest(
+        str(settings.state), left, right, remove_left, remove_right, full=body.full
+    )
     return UpdateAnswer(update=runner.start(request))
 
 

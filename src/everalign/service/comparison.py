@@ -13,7 +13,7 @@ from everalign.service.models import (
     Value,
 )
 from everalign.service.naming import Namer, find_direction, find_url
-from everalign.service.review_stub import FactComparison, FactValue
+from everalign.types import FactComparison, FactValue
 
 # What fits on a screen; an entity may have thousands of values of one relation.
 MAX_VALUES = 12
@@ -99,7 +99,7 @@ def describe_value(value: FactValue) -> Value:
     is_entity = not value.is_literal
     return Value(
         text=value.text,
-        lang=value.lang or None,
+        lang=value.language or None,
         dir=find_direction(value.text),
         url=find_url(value.name if is_entity else value.text),
         name=value.name,

@@ -23,12 +23,12 @@ from everalign.service.models import (
     Value,
 )
 from everalign.service.naming import Namer
-from everalign.service.review_stub import compare_entities
 from everalign.types import (
     CandidateExplanation,
     EntityDetails,
     EntityExplanation,
     EvidenceItem,
+    FactComparison,
     Link,
     Neighbour,
 )
@@ -37,6 +37,7 @@ from everalign.version_reader import VersionReader
 MAX_CANDIDATES = 5
 MAX_EVIDENCE = 20
 MAX_NEIGHBOURS = 100
+MAX_FACTS = 20
 
 
 class EntityDescriber:
@@ -66,6 +67,7 @@ class EntityDescriber:
         if (("left", "right")[index], number) in reader.removed:
             raise InputError(f"{name!r} was removed from its graph")
         self.name = name
+        self._key = index, number
         self.side: SideName = "left" if index == 0 else "right"
         self.other_side: SideName = "right" if index == 0 else "left"
 
@@ -136,10 +138,17 @@ class EntityDescriber:
         Returns:
             The table of facts.
         """
-        facts = compare_entities(self.reader, self.name, self.side, others)
+        facts = self._compare(others)
         entity = self.namer.get_entity(self.side, self.name)
         columns = [self.namer.get_entity(self.other_side, name) for name in others]
         return build_comparison(self.namer, entity, columns, facts)
+
+    def _compare(self, others: Sequence[str]) -> list[tuple[FactComparison, ...]]:
+        if not isinstance(self.reader.method, ExplainableMethod):
+            # Nobody knows which relations correspond.
+            return [() for _ in others]
+        ids = [self.reader.find_entity(name, self.other_side)[1] for name in others]
+        return self.reader.questions.compare(self._key, ids, MAX_FACTS)
 
     def describe_neighbours(self) -> list[NeighbourModel]:
         """Describe what it is connected with.

@@ -351,10 +351,9 @@ class Reviewer(Shape):
 
 
 class DisagreementModel(Shape):
-    """A pair or entity about which people say different things."""
+    """An entity about which people say different things."""
 
-    left: Entity | None
-    right: Entity | None
+    entity: Entity
     decisions: list[DecisionModel]
 
 

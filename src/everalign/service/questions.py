@@ -11,7 +11,7 @@ from everalign.service.comparison import build_comparison
 from everalign.service.details import EntityDescriber
 from everalign.service.models import QuestionModel, SideName
 from everalign.service.naming import Namer
-from everalign.service.review_stub import Question, QuestionBatch
+from everalign.types import Question, QuestionBatch
 from everalign.version_reader import VersionReader
 
 
@@ -59,7 +59,7 @@ def describe_question(
     candidates = {row.entity.name: row for row in describer.describe_candidates(known)}
     shown = [name for name in names if name in candidates]
     facts = {row.entity.name: row.facts for row in question.candidates}
-    links = describe_links(namer, reader, question.links)
+    links = describe_links(namer, reader, describer.details.links)
     return QuestionModel(
         id=question.key,
         entity=namer.get_entity(side, question.entity.name),

@@ -15,6 +15,7 @@ from everalign.service.models import Entity, SideName
 from everalign.service.naming import Namer, shorten_iri
 from everalign.state.snapshots import SIDES
 from everalign.summary import RDF_TYPE
+from everalign.types import CandidateExplanation
 from everalign.version_reader import VersionReader
 
 # Entities of the other graph with the queried label, whose candidates are looked at.
@@ -203,7 +204,7 @@ class Reconciler:
                 f"contribution: {group}": float(value) for group, value in groups.items()
             }
 
-    def _explain(self, origin: str) -> Sequence[object]:
+    def _explain(self, origin: str) -> Sequence[CandidateExplanation]:
         try:
             found = self._reader.explainer.explain(origin, 0)
         except InputError:

@@ -15,7 +15,7 @@ from typing import Any
 
 from everalign.errors import ConfigError
 from everalign.service.errors import ApiError
-from everalign.service.models import UpdateBody, UpdateProgress
+from everalign.service.models import UpdateProgress
 
 LINE_LIMIT = 10_000
 
@@ -43,21 +43,33 @@ class UpdateRequest:
     revert_to: int | None = None
 
 
-def resolve_files(body: UpdateBody, data: Path | None) -> dict[str, str | None]:
-    """Find the files of an update.
+def resolve_file(name: str | None, data: Path | None) -> str | None:
+    """Find a file of an update.
 
     Args:
-        body: What a client asks for; names of files are relative to the data directory.
+        name: What a client asks for, relative to the data directory; None for no file.
         data: The data directory; None if no files may be read.
 
     Returns:
-        The path of each file.
+        The path of the file.
 
     Raises:
-        ConfigError: A file is not in the data directory, or there is no such directory.
+        ConfigError: The file is not in the data directory, or there is no such directory.
     """
-    names = body.model_dump(exclude={"full"})
-    return {name: None if file is None else _resolve(file, data) for name, file in names.items()}
+    if name is None:
+        return None
+    if data is None:
+        raise ConfigError("to read files, start the server with `--data DIRECTORY`")
+    root = data.resolve()
+    try:
+        path = (root / name).resolve()
+        is_inside = path.is_relative_to(root) and path.is_file()
+    except (OSError, ValueError):
+        is_inside = False
+    # A climbing path, a link out of the directory, and a missing file look alike from outside.
+    if not is_inside:
+        raise ConfigError("there is no such file in the data directory")
+    return str(path)
 
 
 class UpdateRunner:
@@ -117,7 +129,8 @@ class UpdateRunner:
             process.stdin.close()
         except OSError:
             pass
-        for line in iter(lambda: process.stdout.readline(LINE_LIMIT), b""):
+        output = process.stdout
+        for line in iter(lambda: output.readline(LINE_LIMIT), b""):
             try:
                 report = json.loads(line)
             except ValueError:
@@ -134,20 +147,6 @@ class UpdateRunner:
         assert self.progress is not None, "an update was started"
         self.progress = self.progress.model_copy(update=changes)
         self._notify(self.progress)
-
-
-def _resolve(file: str, data: Path | None) -> str:
-    if data is None:
-        raise ConfigError("to read files, start the server with `--data DIRECTORY`")
-    root = data.resolve()
-    try:
-        path = (root / file).resolve()
-    except (OSError, ValueError) as error:
-        raise ConfigError("there is no such file in the data directory") from error
-    # A climbing path, a link out of the directory, and a missing file look alike from outside.
-    if not path.is_relative_to(root) or not path.is_file():
-        raise ConfigError("there is no such file in the data directory")
-    return str(path)
 
 
 def _get_time() -> str:

@@ -151,7 +151,7 @@ class _Leaf(NamedTuple):
     """Value of a leaf, and the number of training rows that fell into it."""
 
     value: float
-    count: float
+    row_count: float
 
 
 class _Node(NamedTuple):
@@ -188,7 +188,7 @@ def parse_trees(text: str) -> TreeModel:
     leaf_value, leaf_count = (np.zeros((len(parsed), MAX_LEAVES + 1)) for _ in range(2))
     for tree, (_, leaves) in enumerate(parsed):
         leaf_value[tree, : len(leaves)] = [leaf.value for leaf in leaves]
-        leaf_count[tree, : len(leaves)] = [leaf.count for leaf in leaves]
+        leaf_count[tree, : len(leaves)] = [leaf.row_count for leaf in leaves]
     return TreeModel(
         names,
         np.cumsum([0, *(len(tree) for tree, _ in parsed)], dtype=np.int64),
