@@ -18,9 +18,6 @@ import pytest
 from tests.browser.chromium import FLAGS, find_chromium, install_chromium
 from tests.browser.graphs import build_state, write_graphs
 
-playwright = pytest.importorskip("playwright.sync_api")
-pytest.importorskip("fastapi")
-
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "page"
 TOKEN = "a-token-for-the-tests-of-the-page"
@@ -59,7 +56,10 @@ def browser() -> Iterator[Any]:
     problem = install_chromium()
     if problem:
         give_up(problem)
-    with playwright.sync_playwright() as driver:
+    # Here, since the tests of the built files run without it.
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
         yield chromium
         chromium.close()

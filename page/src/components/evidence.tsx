@@ -7,7 +7,10 @@ import type { Candidate, Contribution, EvidenceItem } from "../types.ts";
 import { Text, ValueText } from "./basics.tsx";
 
 const ROW = 26;
-const NAMES = 168;
+/** Widths of the names of groups; where there is little room they are smaller. */
+const NAMES = 172;
+const NARROW_NAMES = 142;
+const NARROW = 360;
 const NUMBERS = 56;
 
 interface Bar {
@@ -35,7 +38,8 @@ export function Waterfall({ contributions }: { contributions: Contribution[] }) 
   const ends = bars.map((bar) => bar.to);
   const low = Math.min(0, ...ends);
   const high = Math.max(1, ...ends);
-  const names = Math.min(NAMES, width * 0.5);
+  const isNarrow = width < NARROW;
+  const names = isNarrow ? NARROW_NAMES : NAMES;
   const room = width - names - NUMBERS;
   const place = (value: number) => names + (room * (value - low)) / (high - low);
   const spoken = bars.map((bar) => `${bar.label} ${formatSigned(bar.value, 3)}`).join(", ");
@@ -44,6 +48,7 @@ export function Waterfall({ contributions }: { contributions: Contribution[] }) 
   return (
     <div ref={attach} class="chart">
       <svg
+        class={isNarrow ? "narrow" : ""}
         width={width}
         height={all.length * ROW}
         role="img"
@@ -111,7 +116,8 @@ export function Evidence({ candidate }: { candidate: Candidate }) {
         <p class="muted">No matched neighbours or values.</p>
       )}
       {more > 0 && <p class="muted small">and {more} more</p>}
-      {candidate.why_not && <p>Why not: {candidate.why_not}</p>}
+      {/* The reason names scores. */}
+      {showScores && candidate.why_not && <p>Why not: {candidate.why_not}</p>}
     </div>
   );
 }

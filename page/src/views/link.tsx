@@ -7,10 +7,12 @@ import { Neighbourhood } from "../components/neighbourhood.tsx";
 import { PairButtons } from "../components/decide.tsx";
 import { useData, useTitle } from "../hooks.ts";
 import { linkAddress, place } from "../router.ts";
+import { settings } from "../settings.ts";
 import { useStore } from "../store.ts";
 import type { Candidate, Entity, LinkDetails } from "../types.ts";
 
 function Rivals({ rivals, of }: { rivals: Candidate[]; of: Entity }) {
+  const { showScores } = useStore(settings);
   return (
     <>
       <h3>
@@ -25,7 +27,7 @@ function Rivals({ rivals, of }: { rivals: Candidate[]; of: Entity }) {
               <details>
                 <summary>
                   <Label entity={rival.entity} /> <Confidence value={rival.confidence} />{" "}
-                  <span class="muted">{rival.why_not || rival.state}</span>
+                  <span class="muted">{(showScores && rival.why_not) || rival.state}</span>
                 </summary>
                 <Evidence candidate={{ ...rival, why_not: "" }} />
                 <a href={linkAddress(left.name, right.name)}>this pair</a>

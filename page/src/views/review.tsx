@@ -45,7 +45,7 @@ function openEntities(entities: Entity[]): void {
 function CandidateCard(props: { candidate: Candidate; index: number; selected: boolean; onChoose: () => void; onSelect: () => void }) {
   const { candidate, index } = props;
   const action = `choose${index + 1}` as Action;
-  const note = candidate.state === "found" || candidate.state === "given" ? "linked now" : candidate.why_not;
+  const isLinked = candidate.state === "found" || candidate.state === "given";
   return (
     <li class={props.selected ? "selected" : ""} onFocusCapture={props.onSelect} onPointerEnter={props.onSelect}>
       <button class="candidate" onClick={props.onChoose}>
@@ -57,7 +57,7 @@ function CandidateCard(props: { candidate: Candidate; index: number; selected: b
       </button>
       <div class="under">
         <Iri entity={candidate.entity} />
-        {note && <span class="muted small">{note}</span>}
+        {isLinked && <span class="muted small">linked now</span>}
       </div>
     </li>
   );
