@@ -203,7 +203,23 @@ class LabelIndex:
             The label of each; of equally good ones the first in alphabetical order, since a graph
             has no order.
         """
-        labels: dict[int, str] = {}
+        labels = self.read_tagged_labels(side, entities, languages)
+        return {entity: text for entity, (text, _) in labels.items()}
+
+    def read_tagged_labels(
+        self, side: int, entities: Iterable[int], languages: Sequence[str] = ()
+    ) -> dict[int, tuple[str, str]]:
+        """Read the labels that entities are shown with, and their languages.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids of entities.
+            languages: As in `read_labels`.
+
+        Returns:
+            The label of each with its language tag, which is empty if there is none.
+        """
+        labels: dict[int, tuple[str, str]] = {}
         for chunk in split_chunks(sorted(set(entities))):
             marks = ", ".join("?" * len(chunk))
             sql = f"""
@@ -213,8 +229,8 @@ class LabelIndex:
             rows = self._fetch(sql, side, *chunk)
             # The sort is stable: in a language, the order is that of the attributes.
             rows.sort(key=lambda row: (row[3] == IRI_RANK, rank_language(row[2], languages)))
-            for entity, text, _, _ in rows:
-                labels.setdefault(entity, text)
+            for entity, text, language, _ in rows:
+                labels.setdefault(entity, (text, language))
         return labels
 
     def find_equal(self, text: str) -> list[EntityKey]:
