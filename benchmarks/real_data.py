@@ -1,12 +1,13 @@
 """Quality on real data with literals: product lists, publications, restaurants, works of music.
 
-    python benchmarks/real_data.py DATA_DIR [--pairs abt-buy] [--shuffles 5] [--json OUT]
+    python benchmarks/real_data.py DATA_DIR [--pairs abt-buy] [--held-back] [--json OUT]
 
 Each pair of graphs is aligned without trusted links and with a random fifth of the gold links as
 seeds. The statements are shuffled before they are given, since the order of a file can reveal the
-gold links. Restaurants are named anew: by hashes, which say nothing ("hashed"), and by the class
-with another number, which misleads ("renumbered"). Only links that touch an entity of the gold
-links are judged.
+gold links. Restaurants are named anew: by hashes, which say nothing ("hashed"), by the class with
+another number ("renumbered"), and by the names of others ("misnamed"), which mislead. Only links
+that touch an entity of the gold links are judged. Without seeds, repeats differ in the order of
+the statements and in the new names; with seeds, in the drawn seeds as well.
 
 `--held-back` adds what is needed to compare an update with a fresh start: a random tenth of the
 statements is held back, added by an update, and then everything is aligned again (`full`).
@@ -29,7 +30,7 @@ from everalign.io import Triple, TripleReader
 from everalign.io.links import read_links
 from measurement import Row, build_parser, open_results, read_config, run_in_child
 
-SEED_SHARES = (0.0, 0.2)
+SEED_SHARE = 0.2
 HELD_BACK_SHARE = 0.1
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
@@ -118,49 +119,72 @@ def main() -> None:
     parser = build_parser(__doc__, "real_data.json")
     parser.add_argument("data", type=Path, help="directory with one directory for each pair")
     parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=PAIRS)
-    parser.add_argument("--shuffles", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=5, help="orders, draws and splits")
     parser.add_argument("--held-back", action="store_true", help="also hold back a tenth")
     arguments = parser.parse_args()
     config, results = read_config(arguments), open_results(arguments)
     for pair in arguments.pairs:
-        for share in SEED_SHARES:
-            for shuffle in range(arguments.shuffles):
-                for held_back in (False, True) if arguments.held_back else (False,):
-                    key = {"pair": pair, "seeds": share, "shuffle": shuffle}
-                    key |= {"held_back": held_back}
-                    results.measure_row(
-                        key,
-                        partial(run_in_child, measure_pair, arguments.data, config, **key),
-                    )
+        for case in list_cases(arguments.repeats, held_back=arguments.held_back):
+            key = {"pair": pair} | case
+            measure = partial(measure_pair, arguments.data, config, **key)
+            results.measure_row(key, partial(run_in_child, measure))
+
+
+def list_cases(repeats: int, *, held_back: bool) -> list[Row]:
+    """List what is measured of each pair: orders of statements, draws of seeds, splits."""
+    cases: list[Row] = []
+    for number in range(repeats):
+        plain = {"shuffle": number, "held_back": False}
+        cases.append({"seeds": 0.0, "draw": 0} | plain)
+        cases.append({"seeds": SEED_SHARE, "draw": number} | plain)
+        if number == 1:
+            # Another order of the same input: the difference is what the order changes.
+            cases.append({"seeds": SEED_SHARE, "draw": 0} | plain)
+    if held_back:
+        cases += [
+            {"seeds": seeds, "draw": number, "shuffle": number, "held_back": True}
+            for number in range(repeats)
+            for seeds in (0.0, SEED_SHARE)
+        ]
+    return cases
 
 
 def measure_pair(
-    data: Path, config: Config, *, pair: str, seeds: float, shuffle: int, held_back: bool
+    data: Path,
+    config: Config,
+    *,
+    pair: str,
+    seeds: float,
+    draw: int,
+    shuffle: int,
+    held_back: bool,
 ) -> Row:
     """Align a pair of graphs and score the links; with an update if a tenth is held back."""
-    rng = random.Random(shuffle)
-    left, right, gold = read_pair(data, PAIRS[pair], rng)
-    given = set(_select_one_to_one(gold[: round(seeds * len(gold))]))
-    late: list[list[Triple]] = [[], []]
-    if held_back:
-        graphs = left, right
-        counts = [round(HELD_BACK_SHARE * len(graph)) for graph in graphs]
-        late = [graph[:count] for graph, count in zip(graphs, counts, strict=True)]
-        left, right = (graph[count:] for graph, count in zip(graphs, counts, strict=True))
+    left, right, gold = read_pair(data, PAIRS[pair], random.Random(shuffle))
+    random.Random(draw).shuffle(gold)
+    trusted = _select_one_to_one(gold[: round(seeds * len(gold))])
+    share = HELD_BACK_SHARE if held_back else 0.0
+    graphs = _hold_back(left, share), _hold_back(right, share)
+    known = [{head for head, _, _ in early} for early, _ in graphs]
+    # A trusted link can only be given when both graphs have its entities.
+    trusted = [link for link in trusted if link[0] in known[0] and link[1] in known[1]]
     with TemporaryDirectory() as directory:
         started = process_time()
-        known = {triple[0] for triple in left}, {triple[0] for triple in right}
-        seed_links = [
-            link for link in gold if link in given and link[0] in known[0] and link[1] in known[1]
-        ]
-        aligner = Aligner.create(f"{directory}/state", left, right, seed_links, config=config)
+        state = Path(directory, "state")
+        aligner = Aligner.create(state, graphs[0][0], graphs[1][0], trusted, config=config)
         row = score(aligner, gold)
         if held_back:
-            aligner.update(left=late[0], right=late[1])
+            aligner.update(left=graphs[0][1], right=graphs[1][1])
             row = {"before": row, "updated": score(aligner, gold)}
             aligner.update(full=True)
             row["full"] = score(aligner, gold)
         return row | {"cpu_seconds": process_time() - started}
+
+
+def _hold_back(statements: list[Triple], share: float) -> tuple[list[Triple], list[Triple]]:
+    """Split shuffled statements into those that are there at first and those that come later."""
+    count = round(share * len(statements))
+    return statements[count:], statements[:count]
 
 
 def score(aligner: Aligner, gold: NamePairs) -> Row:
@@ -173,7 +197,7 @@ def score(aligner: Aligner, gold: NamePairs) -> Row:
 def read_pair(
     data: Path, pair: RealPair, rng: random.Random
 ) -> tuple[list[Triple], list[Triple], NamePairs]:
-    """Read two graphs, shuffled, and the gold links in a random order."""
+    """Read two graphs, shuffled, and the gold links."""
     graphs, renamings = [], []
     for path in (pair.left, pair.right):
         statements = [
@@ -193,10 +217,7 @@ def read_pair(
         (renamings[0].get(link.left, link.left), renamings[1].get(link.right, link.right))
         for link in read_links(data / pair.gold)
     ]
-    # The same order whatever the shuffle: seeds are the first ones, and only the order of the
-    # statements is to differ.
-    random.Random(0).shuffle(order := list(range(len(gold))))
-    return graphs[0], graphs[1], [gold[position] for position in order]
+    return graphs[0], graphs[1], gold
 
 
 def _select_one_to_one(links: Sequence[tuple[str, str]]) -> NamePairs:

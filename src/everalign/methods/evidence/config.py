@@ -81,6 +81,14 @@ class EvidenceParameters(EvidenceSettings):
     # Number of triples that weigh as much as the prior.
     inclusion_prior_strength: float = 2.0
 
+    # --- Categories
+    # A class or value of fewer entities says little of how classes and values correspond.
+    min_category_size: int = 5
+    # Match probability from which a pair tells which categories correspond.
+    min_category_probability: float = 0.5
+    # Pairs that are looked at for that; more take longer and tell the same.
+    max_category_pairs: int = 100_000
+
     # --- Candidate search
     # Lighter pieces of evidence bring no candidates: they are many and change no ranking.
     min_evidence_weight: float = 0.005

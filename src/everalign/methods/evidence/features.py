@@ -37,6 +37,7 @@ from everalign.methods.evidence.candidates import (
     find_best_other,
     rank_competitors,
 )
+from everalign.methods.evidence.categories import align_categories, compare_categories
 from everalign.methods.evidence.neighbourhood import (
     BEST_LITERAL,
     BEST_WEIGHT,
@@ -189,6 +190,7 @@ class MarginInputs:
 
 
 PAIR, SIDE, VECTORS, LITERALS = "pair", "side", "vectors", "literals"
+CATEGORIES = "categories"
 
 
 @dataclass(frozen=True)
@@ -198,8 +200,9 @@ class Feature:
     Attributes:
         name: Name of the column. Features of the group SIDE make two columns, `name_left` and
             `name_right`, of which the documentation states the meaning for x.
-        group: PAIR and SIDE features compare neighbours and are always there; VECTORS where
-            another method gives vectors, LITERALS where both graphs have literals.
+        group: PAIR and SIDE features compare neighbours and are always there; CATEGORIES where
+            both graphs have classes or shared values, VECTORS where another method gives vectors,
+            LITERALS where both graphs have literals.
         meaning: What the documentation says.
         compute: Computes it from the inputs of its group.
         from_probabilities: Whether it shows match probabilities of competitors. A classifier
@@ -269,6 +272,18 @@ FEATURES: tuple[Feature, ...] = (
     Feature("rarity_margin", SIDE,
         "how much rarer the shared facts are than those of any competitor, by `joint_frequency`",
         lambda s: -s.comparison[:, JOINT_FREQUENCY] - s.best_other_rarity),
+
+    Feature("category_overlap_left", CATEGORIES,
+        "mean inclusion of the classes and shared values of x in the best one of x′",
+        lambda c: c.values[:, 0]),
+    Feature("category_overlap_right", CATEGORIES, "the same the other way round",
+        lambda c: c.values[:, 1]),
+    Feature("category_conflict_left", CATEGORIES,
+        "how much the inclusion of a class or shared value of x in the best one of x′ is less "
+        "than in the one that it corresponds to best, at most",
+        lambda c: c.values[:, 2]),
+    Feature("category_conflict_right", CATEGORIES, "the same the other way round",
+        lambda c: c.values[:, 3]),
 
     Feature("vector_similarity", VECTORS, "cosine of the two vectors",
         lambda v: v.values[:, 0]),
@@ -342,7 +357,8 @@ def _name_columns(features: list[Feature]) -> list[str]:
 
 
 GROUP_COLUMNS = {
-    group: tuple(_name_columns(_select_group(group))) for group in (PAIR, SIDE, VECTORS, LITERALS)
+    group: tuple(_name_columns(_select_group(group)))
+    for group in (PAIR, SIDE, CATEGORIES, VECTORS, LITERALS)
 }
 LITERAL_FEATURES = frozenset(GROUP_COLUMNS[LITERALS])
 PROBABILITY_FEATURES = frozenset(
@@ -394,6 +410,7 @@ def list_feature_names(graphs: GraphPair) -> tuple[str, ...]:
         The names in the order of the columns.
     """
     groups = [PAIR, SIDE]
+    groups += [CATEGORIES] if graphs.categories is not None else []
     groups += [VECTORS] if graphs.vectors is not None else []
     groups += [LITERALS] if graphs.literals is not None else []
     return tuple(name for group in groups for name in GROUP_COLUMNS[group])
@@ -411,6 +428,7 @@ class FeatureInputs:
         degrees: Number of edges of the left and of the right entity of each, without literals.
         literals: Rows of LITERAL_COLUMNS and of the comparison of texts, if there are literals.
         vector_similarity: Cosine of the vectors of each, if there are vectors.
+        categories: Rows of CATEGORY_COLUMNS, if there are categories.
     """
 
     table: CandidateTable
@@ -419,6 +437,7 @@ class FeatureInputs:
     degrees: tuple[OffsetArray, OffsetArray]
     literals: FloatArray | None = None
     vector_similarity: FloatArray | None = None
+    categories: FloatArray | None = None
 
     def compute_features(self, rows: Rows | None = None) -> FloatArray:
         """Compute the features of some candidates, or of all.
@@ -447,6 +466,8 @@ class FeatureInputs:
         """
         left, right = map_parallel(self._prepare_side, 2)
         margins: list[tuple[str, MarginInputs]] = []
+        if self.categories is not None:
+            margins.append((CATEGORIES, MarginInputs(self.categories, [])))
         if self.vector_similarity is not None:
             cosine = self.vector_similarity
             vectors = MarginInputs.from_scores(cosine[:, None], [cosine], self.table)
@@ -557,6 +578,8 @@ class ComparedCandidates:
 
     def _list_inputs(self) -> FeatureInputs:
         table, vectors = self.table, self.graphs.vectors
+        graphs = self.graphs.left, self.graphs.right
+        categories = self.graphs.categories
         return FeatureInputs(
             table,
             self.comparison,
@@ -567,6 +590,9 @@ class ComparedCandidates:
             ),
             self.literals,
             None if vectors is None else compare_vectors(vectors, table.left, table.right),
+            None
+            if categories is None
+            else compare_categories(graphs, categories, table.left, table.right),
         )
 
     def drop_rows(self, dropped: BoolArray) -> ComparedCandidates:
@@ -719,6 +745,25 @@ def _explain_names(graphs: GraphPair, left: IntArray, right: IntArray) -> FloatA
     return compute_explained_shares(graphs.translations, *graphs.literals.name_tokens, left, right)
 
 
+def learn_correspondences(graphs: GraphPair, probabilities: MatchProbabilities) -> GraphPair:
+    """Learn from current matches how names translate and which categories correspond.
+
+    Args:
+        graphs: The graphs.
+        probabilities: Current match probabilities.
+
+    Returns:
+        The graphs with what was learned.
+    """
+    keys, config = graphs.category_keys, graphs.config
+    if len(keys[LEFT]):
+        likely = probabilities.select_at_least(config.min_category_probability)
+        sides = graphs.left, graphs.right
+        categories = align_categories(sides, keys, likely, graphs.anchors, config)
+        graphs = replace(graphs, categories=categories)
+    return train_translations(graphs, probabilities)
+
+
 def train_translations(graphs: GraphPair, probabilities: MatchProbabilities) -> GraphPair:
     """Train the translation models of names on anchors and likely matches.
 
@@ -745,13 +790,13 @@ def replace_translations(compared: ComparedCandidates, graphs: GraphPair) -> Com
 
     Args:
         compared: The candidates.
-        graphs: The same graphs with other translation models.
+        graphs: The same graphs with other translation models and correspondences.
 
     Returns:
         The candidates with the new comparison.
     """
     if compared.literals is None:
-        return compared
+        return replace(compared, graphs=graphs)
     literals = compared.literals.copy()
     literals[:, RIGHT_EXPLAINED:] = _explain_names(
         graphs, compared.table.left, compared.table.right

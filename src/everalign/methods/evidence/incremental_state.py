@@ -27,6 +27,7 @@ from everalign.methods.evidence.candidate_store import (
     SideIndex,
     derive_matches,
 )
+from everalign.methods.evidence.categories import CategoryAlignment
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import MatchState
 from everalign.methods.evidence.grounding import NO_LEVEL, compute_levels, refresh_levels
@@ -143,6 +144,7 @@ class IncrementalState:
         rejected: Rows of (left, right) that are no candidates.
         excluded: Left and right entities that have no counterpart, by decision.
         literals: The literals of both graphs, if both have any.
+        categories: Which classes and shared values corresponded at the last training.
     """
 
     def __init__(
@@ -156,6 +158,7 @@ class IncrementalState:
         rejected: IntArray,
         excluded: tuple[IntArray, IntArray],
         literals: LiteralIndex | None = None,
+        categories: CategoryAlignment | None = None,
     ) -> None:
         self.config = config
         self.adjacency = adjacency
@@ -165,6 +168,7 @@ class IncrementalState:
         self.rejected = rejected
         self.excluded = excluded
         self.literals = literals
+        self.categories = categories
         self._set_anchors(anchors)
         # At once: an update compares with how it was before.
         self.searchable = self._find_searchable()
@@ -239,6 +243,7 @@ class IncrementalState:
             graphs.rejected,
             excluded,
             literals,
+            graphs.categories,
         )
 
     def _find_searchable(self) -> tuple[BoolArray, BoolArray]:

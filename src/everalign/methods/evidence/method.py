@@ -394,6 +394,7 @@ class Evidence:
             vectors=self._compute_vectors(task) if self._compute_vectors else None,
             removed=task.excluded_entities,
             rejected=task.rejected,
+            schema_entities=task.unaligned_entities,
             self_trained=literals is not None and not split.has_sufficient,
         )
 
@@ -414,7 +415,9 @@ class Evidence:
             matches = MatchState.from_propagation(propagate(graphs, progress))
             held_out = MatchProbabilities.empty(graphs.sizes)
         else:
-            models, translations = trained.models, trained.compared.graphs.translations
+            learned = trained.compared.graphs
+            models, translations = trained.models, learned.translations
+            graphs = replace(graphs, categories=learned.categories)
             matches = run_final_rounds(graphs, trained, split.held_out, progress)
             # Nothing rests on less probable ones.
             held_out = trained.probabilities.select_at_least(self.config.min_match_probability)

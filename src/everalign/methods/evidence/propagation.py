@@ -25,6 +25,7 @@ from everalign.methods.evidence.adjacency import (
     BoolArray,
     FloatArray,
     GraphCapacity,
+    OffsetArray,
     build_adjacency,
 )
 from everalign.methods.evidence.candidates import (
@@ -32,6 +33,7 @@ from everalign.methods.evidence.candidates import (
     MatchProbabilities,
     share_out,
 )
+from everalign.methods.evidence.categories import CategoryAlignment, find_category_keys
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.relations import (
     MatchIndex,
@@ -68,6 +70,8 @@ class GraphPair:
         self_trained: Whether training pairs are chosen by match probability. Then the classifier
             must not see match probabilities.
         rejected: Rows of (left, right) that are no candidates.
+        schema_entities: Left and right entities that are classes or properties.
+        categories: Which classes and shared values correspond, once there are matches to tell.
     """
 
     left: Adjacency
@@ -80,6 +84,8 @@ class GraphPair:
     translations: TranslationModels | None = None
     self_trained: bool = False
     rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
+    schema_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
+    categories: CategoryAlignment | None = None
 
     @staticmethod
     def from_graphs(
@@ -120,6 +126,15 @@ class GraphPair:
     def attribute_offsets(self) -> tuple[int, int]:
         """The numbers of the first left and right attribute among the relations."""
         return self.left.attribute_offset, self.right.attribute_offset
+
+    @cached_property
+    def category_keys(self) -> tuple[OffsetArray, OffsetArray]:
+        """The categories of both graphs; none where either has none."""
+        left, right = (
+            find_category_keys(graph, schema, self.config.min_category_size)
+            for graph, schema in zip((self.left, self.right), self.schema_entities, strict=True)
+        )
+        return (left, right) if len(left) and len(right) else (left[:0], right[:0])
 
     @cached_property
     def unlinked(self) -> tuple[BoolArray, BoolArray]:

@@ -22,6 +22,7 @@ from everalign.methods.evidence.candidate_store import (
     Pairs,
 )
 from everalign.methods.evidence.candidates import CandidateTable
+from everalign.methods.evidence.categories import CATEGORY_COLUMNS, compare_categories
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.features import (
     STORED_LITERAL_COLUMNS,
@@ -233,6 +234,12 @@ class Rescoring:
             for name, column in STORED_LITERAL_COLUMNS.items():
                 literals[:, column] = store.column(name)[pairs.row]
             literals[chosen] = compared.literals
+        categories = None
+        if self.state.categories is not None:
+            categories = np.full((len(pairs.row), len(CATEGORY_COLUMNS)), np.nan, dtype=np.float32)
+            categories[chosen] = compare_categories(
+                (graphs.left, graphs.right), self.state.categories, left, right
+            )
         inputs = FeatureInputs(
             CandidateTable.from_pairs(local_left, local_right, (len(left_ids), len(right_ids))),
             (sides[LEFT], sides[RIGHT]),
@@ -242,6 +249,7 @@ class Rescoring:
             None
             if self.vectors is None
             else compare_vectors(self.vectors, pairs.left, pairs.right),
+            categories,
         )
         return inputs.compute_features(chosen)
 

@@ -33,6 +33,7 @@ from everalign.methods.evidence.candidate_store import (
     MatchStore,
     SideIndex,
 )
+from everalign.methods.evidence.categories import CategoryAlignment, CategoryInclusions
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.incremental_state import (
     LEFT,
@@ -83,6 +84,10 @@ def save_state(state: IncrementalState) -> dict[str, NDArray[Any]]:
     if state.literals is not None:
         for name, array in state.literals.to_arrays().items():
             arrays[LITERAL_PREFIX + name] = array
+    if state.categories is not None:
+        for side, inclusions in zip(SIDES, state.categories, strict=True):
+            for name, array in inclusions._asdict().items():
+                arrays[f"{side}_category_{name}"] = array
     return arrays | {name: _get_list(state, name) for name in (*PAIR_LISTS, *ENTITY_LISTS)}
 
 
@@ -130,7 +135,20 @@ def load_state(arrays: StateArrays, config: EvidenceParameters) -> IncrementalSt
         arrays["rejected"],
         (arrays["excluded_left"], arrays["excluded_right"]),
         LiteralIndex.from_arrays(literals) if literals else None,
+        _load_categories(arrays),
     )
+
+
+def _load_categories(arrays: StateArrays) -> CategoryAlignment | None:
+    if "left_category_key" not in arrays:
+        return None
+    left, right = (
+        CategoryInclusions(
+            *(arrays[f"{side}_category_{name}"] for name in CategoryInclusions._fields)
+        )
+        for side in SIDES
+    )
+    return CategoryAlignment(left, right)
 
 
 @dataclass(frozen=True)

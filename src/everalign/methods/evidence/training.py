@@ -35,8 +35,8 @@ from everalign.methods.evidence.dangling import (
 from everalign.methods.evidence.features import (
     ComparedCandidates,
     compare_candidates,
+    learn_correspondences,
     replace_translations,
-    train_translations,
 )
 from everalign.methods.evidence.propagation import GraphPair, propagate
 from everalign.methods.evidence.rounds import (
@@ -175,14 +175,14 @@ def train_models(
     rounds = config.classifier_rounds if start is None else config.retraining_rounds
     if rounds == 0:
         return None
-    graphs = train_translations(graphs, probabilities)
+    graphs = learn_correspondences(graphs, probabilities)
     compared = compare_candidates(graphs, probabilities)
     for number in range(rounds):
         progress("learning", number, rounds)
         before = probabilities
         if number & (number + 1) == 0:  # numbers 0, 1, 3, 7: each time the rounds have doubled
             if number:
-                graphs = train_translations(graphs, probabilities)
+                graphs = learn_correspondences(graphs, probabilities)
                 compared = replace_translations(compared, graphs)
             pairs = split.choose_training_pairs(graphs, probabilities)
             labels = TrainingLabels.from_pairs(
@@ -224,7 +224,8 @@ def run_final_rounds(
     """
     models, compared, probabilities = result
     rounds = graphs.config.final_rounds
-    graphs = replace(graphs, translations=compared.graphs.translations)
+    learned = compared.graphs
+    graphs = replace(graphs, translations=learned.translations, categories=learned.categories)
     # Only the neighbours of links that were held out see other matches than before.
     affected = AffectedEntities.from_neighbours(graphs, held_out[:, 0], held_out[:, 1])
     for number in range(max(1, rounds)):

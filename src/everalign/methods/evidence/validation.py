@@ -58,6 +58,25 @@ def check_saved_arrays(arrays: StateArrays) -> None:
         count = len(arrays[f"{side}_node_relation_idf"])
         _require(len(arrays[f"relation_{side}_comparable"]) >= count, f"{side}_comparable")
         _require(arrays[f"{side}_fact_counts"].ndim == 1, f"{side}_fact_counts")
+    if "left_category_key" in arrays:
+        for side, other in zip(SIDES, reversed(SIDES), strict=True):
+            _check_categories(arrays, f"{side}_category", f"{other}_category")
+
+
+def _check_categories(arrays: StateArrays, prefix: str, other_prefix: str) -> None:
+    count, start = len(arrays[f"{prefix}_key"]), arrays[f"{prefix}_start"]
+    counterpart, inclusion = arrays[f"{prefix}_counterpart"], arrays[f"{prefix}_inclusion"]
+    _require(
+        start.shape == (count + 1,)
+        and start.dtype == np.int64
+        and bool(np.all(np.diff(start) >= 0))
+        and start[0] == 0
+        and start[-1] == len(counterpart) == len(inclusion),
+        f"{prefix}_start",
+    )
+    _check_range(counterpart, len(arrays[f"{other_prefix}_key"]), f"{prefix}_counterpart")
+    for name in ("unseen", "best"):
+        _require(arrays[f"{prefix}_{name}"].shape == (count,), f"{prefix}_{name}")
 
 
 def check_change_arrays(changes: StateArrays, capacities: Sequence[tuple[int, int, int]]) -> None:
