@@ -265,19 +265,16 @@ def _format_entity(label: str, name: str) -> str:
 
 def _format_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class="n"' if isinstance(cell, int) else ''}>{_format_value(cell)}</td>"
-            for cell in row
-        )
-        + "</tr>"
-        for row in rows
-    )
+    body = "".join(f"<tr>{''.join(map(_format_cell, row))}</tr>" for row in rows)
     return (
         f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _format_cell(value: object) -> str:
+    style = ' class="n"' if isinstance(value, int) else ""
+    return f"<td{style}>{_format_value(value)}</td>"
 
 
 def _format_value(value: object) -> str:
@@ -334,7 +331,8 @@ def _draw_bars(values: Sequence[int], labels: Sequence[str], title: str) -> str:
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--line:#d0d7de;--bar:#3b73af}
-@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--line:#30363d;--bar:#6ea8e0}}
+@media (prefers-color-scheme:dark){
+:root{--ink:#e6edf3;--paper:#0d1117;--line:#30363d;--bar:#6ea8e0}}
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);
 max-width:60rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%}
