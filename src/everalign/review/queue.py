@@ -19,7 +19,6 @@ from everalign.review.order import (
     NO_LINK,
     REVIEW_WEIGHTS,
     LinkedEntities,
-    RankedQuestions,
     group_candidates,
     measure_gain,
     rank_questions,
