@@ -61,10 +61,9 @@ class Service:
     def browser(self) -> httpx.Client:
         """A client that has signed in as a browser does, and sends what a browser sends."""
         headers = {"Origin": self.url, "Sec-Fetch-Site": "same-origin"}
-        client = httpx.Client(base_url=self.url, headers=headers, timeout=60)
-        answer = client.post("/api/v1/login", json={"token": TOKEN})
+        answer = httpx.post(f"{self.url}/api/v1/login", json={"token": TOKEN}, headers=headers)
         assert answer.status_code == 204, answer.text
-        return client
+        return httpx.Client(base_url=self.url, headers=headers, cookies=answer.cookies, timeout=60)
 
     def kill(self) -> None:
         """End the process as a power cut does."""

@@ -286,9 +286,7 @@ def test_guesses_are_limited(own_state: Path) -> None:
         assert codes[0] == 401
         assert codes[-1] == 429
         origin = {"Origin": service.url}
-        answer = httpx.post(
-            f"{service.url}/api/v1/login", json={"token": "guess"}, headers=origin
-        )
+        answer = httpx.post(f"{service.url}/api/v1/login", json={"token": "guess"}, headers=origin)
         assert answer.status_code == 429
 
 
