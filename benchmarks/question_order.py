@@ -12,13 +12,12 @@ A reviewer sees the five best candidates. If the right one is among them the ans
 "none of these". A reviewer who errs in 5% of the answers then says "none of these" where one is
 right, or takes the first where none is.
 
-Orders: `random` asks about links in force at random; `corrected links` sorts left entities by the
-expected number of corrected links (the sum of the confidences of the five if the entity is
-unlinked, else that of the others plus half of what is missing to 1); `both sides` asks about
-entities of both graphs in this order, and about no pair twice; `f1` weighs corrections by what
-they add to F1; `f1 + neighbours` adds what an answer may help the neighbours.
-
-`exclusive` means that candidates which exclude each other share out a probability of 1.
+Orders: `random` asks about links in force at random. `corrected links` sorts left entities by the
+expected number of corrected links: the sum of the confidences of the five if the entity is
+unlinked, else that of the others plus half of what is missing to 1. `f1` weighs corrections by
+what they add to F1. `both sides` asks about entities of both graphs; `distinct` asks no two
+questions of a batch whose best candidates overlap; `exclusive` lets candidates that exclude each
+other share out a probability of 1; `neighbours` adds what an answer may help the neighbours.
 
 `direct` is F1 if the answers change nothing but the pairs that they are about, `f1` after the
 update, `others` the change of F1 among entities that nobody was asked about.
@@ -48,6 +47,7 @@ from everalign.review.order import (
     GainWeights,
     LinkedEntities,
     RankedQuestions,
+    group_candidates,
     rank_questions,
 )
 from everalign.session import AlignmentSession
@@ -61,16 +61,36 @@ CORRECTED = GainWeights()
 # With F1 = 2c / (f + g), a right link more is worth 2 - F1, a wrong one less F1, in units of
 # 1 / (f + g); F1 is taken to be 0.8.
 F1_WORTH = GainWeights(added=1.2, replaced=2.0, removed=0.8, displaced=0.8)
-HELP = (0.02, 0.1)  # worth of an open neighbour of an entity whose counterpart becomes known
-ORDERS = (
-    "random",
-    "corrected links",
-    "both sides",
-    "both sides, exclusive",
-    "f1",
-    "f1, exclusive",
-    *(f"f1, exclusive + neighbours {worth}" for worth in HELP),
-)
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of questions.
+
+    Attributes:
+        weights: What each correction is worth.
+        both_sides: Whether entities of both graphs are asked about, or left ones alone.
+        distinct: Whether no two questions of a batch have the same best pair.
+        neighbour_worth: Worth of an open neighbour of an entity whose counterpart becomes known.
+    """
+
+    weights: GainWeights
+    both_sides: bool = False
+    distinct: bool = False
+    neighbour_worth: float = 0.0
+
+
+ORDERS = {
+    "random": Order(CORRECTED),
+    "corrected links": Order(CORRECTED),
+    "corrected links, both sides": Order(CORRECTED, both_sides=True),
+    "corrected links, both sides, distinct": Order(CORRECTED, both_sides=True, distinct=True),
+    "corrected links, neighbours": Order(CORRECTED, neighbour_worth=0.02),
+    "f1": Order(F1_WORTH),
+    "f1, exclusive": Order(replace(F1_WORTH, exclusive=True)),
+    "f1, both sides, distinct": Order(F1_WORTH, both_sides=True, distinct=True),
+    "f1, neighbours": Order(F1_WORTH, neighbour_worth=0.02),
+}
 VALIDATION_DIVISOR = 7  # there are a seventh as many validation links as gold links
 
 
@@ -109,7 +129,7 @@ def main() -> None:
     parser.add_argument("datasets", type=Path, nargs="*")
     parser.add_argument("--validation", action="store_true", help="choose on validation links")
     parser.add_argument("--states", type=Path, help="directory of states to use again")
-    parser.add_argument("--orders", nargs="*", default=ORDERS)
+    parser.add_argument("--orders", nargs="*", default=list(ORDERS), choices=list(ORDERS))
     arguments = parser.parse_args()
     results, config = open_results(arguments), read_config(arguments)
     with tempfile.TemporaryDirectory() as directory:
@@ -230,20 +250,19 @@ def choose_questions(
         lefts = np.array(sorted(x for x, _ in alignment.found if alignment.is_asked(0, x)))
         yield from ((0, int(x)) for x in rng.permutation(lefts)[:size])
         return
-    weights = F1_WORTH if order.startswith("f1") else CORRECTED
-    weights = replace(weights, exclusive="exclusive" in order)
-    ranked = rank_questions(alignment.scores, alignment.links, weights)
-    if "neighbours" in order:
-        ranked = add_help(alignment, ranked, float(order.rsplit(maxsplit=1)[-1]))
+    chosen_order = ORDERS[order]
+    weights = chosen_order.weights
+    sizes = len(alignment.names[0]), len(alignment.names[1])
+    blocks = group_candidates(alignment.scores, sizes, exclusive=weights.exclusive)
+    ranked = rank_questions(blocks, alignment.links, weights)
+    if chosen_order.neighbour_worth:
+        ranked = add_help(alignment, ranked, chosen_order.neighbour_worth)
     covered: tuple[set[int], set[int]] = (set(), set())
     chosen = 0
     for side, entity, best in zip(*(ranked[n].tolist() for n in (0, 1, 3)), strict=True):
-        if not alignment.is_asked(side, entity):
+        if not alignment.is_asked(side, entity) or (side == 1 and not chosen_order.both_sides):
             continue
-        if order == "corrected links":
-            if side == 1:
-                continue
-        elif entity in covered[side] or best in covered[1 - side]:
+        if chosen_order.distinct and (entity in covered[side] or best in covered[1 - side]):
             continue
         covered[side].add(entity)
         covered[1 - side].add(best)

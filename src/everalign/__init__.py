@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         list_methods,
         register_method,
     )
+    from everalign.results import ResultList
     from everalign.types import (
         AlignmentStatus,
         AlignmentSummary,
@@ -129,6 +130,7 @@ _MODULES = {
         "list_methods",
         "register_method",
     ],
+    "results": ["ResultList"],
     "types": [
         "AlignmentStatus",
         "AlignmentSummary",
@@ -232,6 +234,7 @@ __all__ = [
     "ReadOptions",
     "RelationAlignment",
     "RelationMatch",
+    "ResultList",
     "Scores",
     "SearchResult",
     "SeedError",

@@ -32,7 +32,7 @@ from everalign.label_attributes import (
     rank_label_attributes,
 )
 from everalign.session import AlignmentSession
-from everalign.state.files import refuse_link
+from everalign.state.files import StateLayout, refuse_link
 from everalign.state.link_table import split_chunks
 from everalign.state.snapshots import (
     SIDES,
@@ -41,7 +41,6 @@ from everalign.state.snapshots import (
     get_removed_array_name,
 )
 
-CACHE_FOLDER = "cache"
 INDEX_NAME = "labels.sqlite"
 # Changes with the tables, and with the way to find labels.
 FORMAT = 3
@@ -360,7 +359,7 @@ def fold_text(text: str) -> str:
 
 
 def _find_path(session: AlignmentSession) -> Path:
-    path = session.path / CACHE_FOLDER / INDEX_NAME
+    path = StateLayout(session.path).cache / INDEX_NAME
     refuse_link(path.parent)
     refuse_link(path)
     return path

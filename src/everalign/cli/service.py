@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -171,7 +172,7 @@ def serve_alignment(settings: ServiceSettings, open_browser: bool | None) -> Non
     """
     from everalign.service.server import run_server
 
-    wanted = click.get_text_stream("stdout").isatty() if open_browser is None else open_browser
+    wanted = sys.stdout.isatty() if open_browser is None else open_browser
 
     def announce(server: RunningServer) -> None:
         _print_addresses(server)

@@ -68,6 +68,19 @@ class RankedQuestions(NamedTuple):
     gain: Doubles
     best: Ids
 
+    def take_first(self, count: int) -> RankedQuestions:
+        """Take the best questions.
+
+        Args:
+            count: How many.
+
+        Returns:
+            These questions.
+        """
+        return RankedQuestions(
+            self.side[:count], self.entity[:count], self.gain[:count], self.best[:count]
+        )
+
 
 class CandidateBlocks(NamedTuple):
     """The candidates of the entities of one graph: a block for each entity, best first.

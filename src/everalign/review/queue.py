@@ -19,7 +19,6 @@ from everalign.review.order import (
     NO_LINK,
     REVIEW_WEIGHTS,
     LinkedEntities,
-    RankedQuestions,
     group_candidates,
     measure_gain,
     rank_questions,
@@ -78,8 +77,9 @@ class QuestionQueue:
         scores = _drop_closed(_list_scores(session, method), self._base)
         self._blocks = group_candidates(scores, sizes, exclusive=REVIEW_WEIGHTS.exclusive)
         ranked = rank_questions(self._blocks, self._base.links, REVIEW_WEIGHTS)
-        keep = np.flatnonzero(ranked.gain >= MIN_GAIN)
-        self._ranked = RankedQuestions(*(column[keep] for column in ranked))
+        # They are sorted: those that are worth asking come first.
+        count = int(np.count_nonzero(ranked.gain >= MIN_GAIN))
+        self._ranked = ranked.take_first(count)
         self._is_ranked = tuple(np.zeros(size, dtype=np.bool_) for size in sizes)
         for side in (0, 1):
             self._is_ranked[side][self._ranked.entity[self._ranked.side == side]] = True

@@ -164,6 +164,12 @@ def describe_links(namer: Namer, reader: VersionReader, links: Iterable[Link]) -
     links = list(links)
     namer.load_names("left", (link.left for link in links))
     namer.load_names("right", (link.right for link in links))
+    changed = {row.pair for row in reader.waiting.rows}
+
+    def is_waiting(link: Link) -> bool:
+        find = reader.names.find_entity
+        return bool(changed) and (find("left", link.left), find("right", link.right)) in changed
+
     return [
         LinkModel(
             left=namer.get_entity("left", link.left),
@@ -171,7 +177,7 @@ def describe_links(namer: Namer, reader: VersionReader, links: Iterable[Link]) -
             confidence=link.score,
             state=link.origin,
             since=link.since,
-            waiting=link.since > reader.version,
+            waiting=is_waiting(link),
         )
         for link in links
     ]

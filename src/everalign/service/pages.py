@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
+from starlette.routing import Match
 
 from everalign.service.api_session import get_identities, set_cookie
 from everalign.service.common import Alignment
@@ -67,7 +68,7 @@ def open_page(
 ) -> Response:
     """Open the page, whatever part of it the address names."""
     if path.partition("/")[0] in RESERVED:
-        raise ApiError(404, "not_found", "there is no such page")
+        raise _build_missing(request)
     if token:
         found = identities.use_login_code(token)
         if found is not None:
@@ -77,6 +78,14 @@ def open_page(
     if cast(object, request.state.identity) is None:
         return _send(SIGN_IN, "index.html", 401)
     return _send(STATIC, "index.html")
+
+
+def _build_missing(request: Request) -> ApiError:
+    """Tell a path that takes another method from one that is not there."""
+    posted = {**request.scope, "method": "POST"}
+    if any(route.matches(posted)[0] is Match.FULL for route in request.app.router.routes):
+        return ApiError(405, "method", "use POST here", {"Allow": "POST"})
+    return ApiError(404, "not_found", "there is no such page")
 
 
 def _send(folder: Path, name: str, status: int = 200) -> Response:
