@@ -31,9 +31,9 @@ class Given:
     def shuffle(self, seed: int) -> Given:
         rng = random.Random(seed)
         lists = (self.left, self.right, self.new_left, self.new_right)
-        statements = (rng.sample(rows, len(rows)) for rows in lists)
-        links = (rng.sample(rows, len(rows)) for rows in (self.seeds, self.validation))
-        return Given(*statements, *links)
+        left, right, new_left, new_right = (rng.sample(rows, len(rows)) for rows in lists)
+        seeds, validation = (rng.sample(rows, len(rows)) for rows in (self.seeds, self.validation))
+        return Given(left, right, new_left, new_right, seeds, validation)
 
 
 def generate(*, labels: bool, links: bool) -> Given:
@@ -70,7 +70,8 @@ def list_links(given: Given, state: Path, *, new_share: float) -> list[list[str]
         for rows in (given.new_left, given.new_right)
     ]
     order = random.Random(given.left[0][0])
-    aligner.update(*(order.sample(rows, len(rows)) for rows in new))
+    left, right = (order.sample(rows, len(rows)) for rows in new)
+    aligner.update(left, right)
     return [*versions, [repr(link) for link in aligner.links(min_confidence=0)]]
 
 
