@@ -73,7 +73,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(aligner: Aligner, tmp_path: Path) -> Iterator[Terminal]:
-    opened = Terminal(tmp_path, "--author", "ada")
+    opened = Terminal(tmp_path, "--author", "ada", "--side", "both")
     yield opened
     opened.close()
 
@@ -158,9 +158,8 @@ def test_decisions(everalign_toy: Run, aligner: Aligner, tmp_path: Path) -> None
     table = everalign_toy("decisions", "list", "state").stdout.splitlines()
     assert len(table) == 3
     assert "rejected" in table[2]
-    found = json.loads(
-        everalign_toy("decisions", "list", "state", "--author", "bo", "--json").stdout
-    )
+    chosen = everalign_toy("decisions", "list", "state", "--author", "bo", "--json")
+    found = json.loads(chosen.stdout)
     assert [row["comment"] for row in found] == ["no"]
     disputed = everalign_toy("decisions", "list", "state", "--disagreements", "--json")
     assert len(json.loads(disputed.stdout)) == 4
