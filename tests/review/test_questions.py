@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from everalign import Aligner, AlignmentView, Config, ConfigError, InputError
 from everalign.benchmark.synthetic import SampleConfig, generate_sample
+from everalign.state import Side
 from everalign.types import Question
 
 
@@ -207,7 +208,7 @@ def test_a_queue_that_goes_on_is_the_same_as_a_new_one(
                     shown = []
                 elif kind != "none of these":
                     shown = shown[:1]
-                side = "left" if question.entity.side == "left" else "right"
+                side: Side = "left" if question.entity.side == "left" else "right"
                 result = aligner.answer(question.entity.name, side, kind, shown, author=author)
                 keys.append(result.decisions[0].key)
             view.refresh()
