@@ -24,9 +24,9 @@ def list_keys(questions: list[Question]) -> list[str]:
 
 def test_the_most_useful_questions_come_first(towns: Aligner) -> None:
     batch = towns.questions(side=None)
-    assert list_keys(list(batch.questions)) == ["left Bergen", "left Trondheim", "left Rome"]
+    assert list_keys(list(batch.questions)) == ["left Bergen", "left Rome", "left Trondheim"]
     reasons = [question.reason for question in batch.questions]
-    assert reasons == ["unlinked", "linked", "unlinked"]
+    assert reasons == ["unlinked", "unlinked", "linked"]
     # The same three pairs asked from the other side are not asked together with them.
     assert batch.remaining == 6
     assert batch.expected_gain == pytest.approx(
@@ -35,12 +35,12 @@ def test_the_most_useful_questions_come_first(towns: Aligner) -> None:
     bergen = batch.questions[0]
     assert bergen.counterpart is None
     assert [(row.entity.name, row.is_link) for row in bergen.candidates] == [("Берген", False)]
-    assert batch.questions[1].candidates[0].is_link
+    assert batch.questions[2].candidates[0].is_link
     assert batch.version == 0
 
 
 def test_one_side_and_a_limit(towns: Aligner) -> None:
-    assert list_keys(ask(towns, side="right")) == ["right Берген", "right Тронхейм", "right Рим"]
+    assert list_keys(ask(towns, side="right")) == ["right Берген", "right Рим", "right Тронхейм"]
     assert len(ask(towns, limit=2)) == 2
     for wrong in ({"limit": 0}, {"max_facts": -1}, {"side": "top"}, {"leave_out": ["Bergen"]}):
         with pytest.raises(ConfigError):
