@@ -280,7 +280,9 @@ def add_help(alignment: Alignment, ranked: RankedQuestions, worth: float) -> Ran
     reached = np.minimum(counts[0][left], counts[1][right])
     gain = ranked.gain * (1 + worth * reached)
     order = np.argsort(-gain, kind="stable")
-    return RankedQuestions(*(column[order] for column in ranked._replace(gain=gain)))
+    return RankedQuestions(
+        ranked.side[order], ranked.entity[order], gain[order], ranked.best[order]
+    )
 
 
 def answer(

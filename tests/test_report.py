@@ -77,5 +77,9 @@ def test_a_first_version_has_corrected_nothing(tmp_path: Path, toy: Config) -> N
 
 
 def test_no_links_at_all(tmp_path: Path, toy: Config) -> None:
-    aligner = Aligner.create(tmp_path / "s", [("a", "b", "c")], [("d", "e", "f")], config=toy)
+    seeds = [("a", "d")]
+    aligner = Aligner.create(
+        tmp_path / "s", [("a", "b", "c")], [("d", "e", "f")], seeds, config=toy
+    )
+    aligner.reject([("c", "f")], apply=True)
     assert "The most doubtful links" not in write(aligner).text

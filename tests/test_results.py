@@ -29,10 +29,8 @@ def test_data_frames() -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     pyarrow = pytest.importorskip("pyarrow")
     frames = LINKS.to_pandas(), LINKS.to_polars(), LINKS.to_arrow()
-    for frame, kind in zip(
-        frames, (pandas.DataFrame, polars.DataFrame, pyarrow.Table), strict=True
-    ):
-        assert isinstance(frame, kind)
+    kinds = pandas.DataFrame, polars.DataFrame, pyarrow.Table
+    assert all(map(isinstance, frames, kinds))
     expected = [0.97123, 1.0]
     assert frames[0]["score"].tolist() == expected
     assert frames[1]["score"].to_list() == expected

@@ -543,7 +543,7 @@ class Aligner:
         limit: int = 100,
         *,
         author: str = "",
-        side: Side | None = None,
+        side: Side | None = "left",
         leave_out: Iterable[str] = (),
         max_facts: int = 20,
     ) -> QuestionBatch:
@@ -552,7 +552,8 @@ class Aligner:
         Args:
             limit: The most questions.
             author: Who is asked.
-            side: "left" or "right" for entities of one graph; None for both.
+            side: "left" or "right" for entities of one graph; None for both, which takes more
+                answers to correct as much.
             leave_out: `Question.key` of questions that are not to be asked now.
             max_facts: The most comparisons of facts for each candidate.
 

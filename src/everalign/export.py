@@ -333,7 +333,11 @@ class _Justifier:
             # SSSOM wants dates; a time in ISO 8601 begins with its date.
             day = decision.decided_at[:10]
             return row._replace(
-                reviewer=decision.author, date=day, review_date=day, comment=decision.comment
+                reviewer=decision.author,
+                date=day,
+                # The schema wants to know whose review it was.
+                review_date=day if decision.author else "",
+                comment=decision.comment,
             )
         if event is None:
             return row

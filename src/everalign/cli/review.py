@@ -16,6 +16,7 @@ from everalign.cli.inputs import (
     open_aligner,
     state_argument,
 )
+from everalign.cli.keys import KeyReader
 from everalign.cli.output import (
     clean_text,
     format_count,
@@ -59,7 +60,11 @@ _MARKS = {"same": "=", "similar": "~", "different": "≠"}
 @state_argument
 @click.option("--author", default="", metavar="NAME", help="Who answers.")
 @click.option(
-    "--side", type=click.Choice(["left", "right"]), help="Ask about entities of one graph only."
+    "--side",
+    type=click.Choice(["left", "right", "both"]),
+    default="left",
+    show_default=True,
+    help="The graph whose entities are asked about.",
 )
 @click.option(
     "--batch",
@@ -70,7 +75,7 @@ _MARKS = {"same": "=", "similar": "~", "different": "≠"}
     help="Number of questions.",
 )
 @click.option("--hide-scores", is_flag=True, help="Do not show confidences.")
-def review(state: Path, author: str, side: Side | None, batch: int, hide_scores: bool) -> None:
+def review(state: Path, author: str, side: str, batch: int, hide_scores: bool) -> None:
     """Answer questions about links in a terminal.
 
     Shows an entity with its best candidates, the most useful question first, and takes an answer
@@ -80,9 +85,10 @@ def review(state: Path, author: str, side: Side | None, batch: int, hide_scores:
     if not sys.stdin.isatty():
         raise click.UsageError("review needs a terminal; decide with confirm, reject and the like")
     aligner = open_aligner(state)
-    with aligner.session() as view:
-        reviewer = _Reviewer(aligner, view, author, side, batch, show_scores=not hide_scores)
-        reviewer.run()
+    asked: Side | None = None if side == "both" else "right" if side == "right" else "left"
+    with aligner.session() as view, KeyReader() as keys:
+        scores = not hide_scores
+        _Reviewer(aligner, view, keys, author, asked, batch, show_scores=scores).run()
 
 
 class _Reviewer:
@@ -92,6 +98,7 @@ class _Reviewer:
         self,
         aligner: Aligner,
         view: AlignmentView,
+        keys: KeyReader,
         author: str,
         side: Side | None,
         batch: int,
@@ -100,6 +107,7 @@ class _Reviewer:
     ) -> None:
         self._aligner = aligner
         self._view = view
+        self._keys = keys
         self._author = author
         self._side = side
         self._batch = batch
@@ -138,7 +146,7 @@ class _Reviewer:
     def _take_answer(self, question: Question) -> bool:
         """Read keys until the question is answered or put off; False to quit."""
         while True:
-            key = click.getchar()
+            key = self._keys.read_key()
             if key in ("q", "\x04", "\x1b"):
                 return False
             if key == "?":
@@ -146,7 +154,7 @@ class _Reviewer:
             elif key == "e":
                 self._show_evidence(question)
             elif key == "c":
-                self._comment = click.prompt("Comment", default="", show_default=False)
+                self._comment = self._keys.read_line("Comment: ")
             elif key in ("u", "\x7f", "\b"):
                 if self._undo(question):
                     return True

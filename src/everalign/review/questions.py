@@ -189,7 +189,7 @@ class QuestionReader:
             labels[side][entity],
             None if link == NO_LINK else labels[1 - side][link],
             tuple(shown),
-            self.queue.measure_gain(key) / self.queue.link_scale,
+            self.queue.measure_f1_gain(key),
             "disagreement" if is_disputed else reason,
             self._name_decisions(self.queue.judgements.list_decisions(key)),
             self.queue.version,

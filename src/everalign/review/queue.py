@@ -15,9 +15,11 @@ from everalign.decide import WaitingView
 from everalign.methods import CandidateScores, Method, ScoringMethod
 from everalign.review.judgements import EntityKey, Judgements, list_keys
 from everalign.review.order import (
+    F1_WEIGHTS,
     MAX_CANDIDATES,
     NO_LINK,
     REVIEW_WEIGHTS,
+    GainWeights,
     LinkedEntities,
     group_candidates,
     measure_gain,
@@ -90,7 +92,7 @@ class QuestionQueue:
         self._changed_order: list[OpenQuestion] = []
         found = int(np.count_nonzero(self._base.links.left != NO_LINK))
         # Links in force and links that there are: what a gain is divided by to be one of F1.
-        self.link_scale = max(1.0, found + self._count_expected(found))
+        self._link_scale = max(1.0, found + self._count_expected(found))
         self.advance(session.store.inbox.read_range(0, upto))
 
     @property
@@ -174,16 +176,18 @@ class QuestionQueue:
             The questions, best first.
         """
         chosen: list[OpenQuestion] = []
+        asked: set[EntityKey] = set()
         covered: set[EntityKey] = set()
         for question in self.iterate(author, side, leave_out):
             if len(chosen) == limit:
                 break
             candidates = self.list_candidates(question.key)
             best = [(1 - question.key[0], row.entity) for row in candidates[:1]]
-            # The answer about one of the two entities may answer the other question.
-            if question.key in covered or not covered.isdisjoint(best):
+            # The answer about one of the two entities may answer the question about the other.
+            if question.key in covered or not asked.isdisjoint(best):
                 continue
-            covered.update([question.key, *best])
+            asked.add(question.key)
+            covered.update(best)
             chosen.append(question)
         return chosen
 
@@ -262,6 +266,20 @@ class QuestionQueue:
         Returns:
             The gain; 0 if it has no candidate and no link.
         """
+        return self._measure(key, REVIEW_WEIGHTS)
+
+    def measure_f1_gain(self, key: EntityKey) -> float:
+        """Measure what an answer about an entity is expected to add to F1 now.
+
+        Args:
+            key: The entity.
+
+        Returns:
+            The gain.
+        """
+        return self._measure(key, F1_WEIGHTS) / self._link_scale
+
+    def _measure(self, key: EntityKey, weights: GainWeights) -> float:
         side, entity = key
         rows = self._list_open_candidates(key)
         return measure_gain(
@@ -269,7 +287,7 @@ class QuestionQueue:
             np.array([row[2] for row in rows]),
             int(self.links[side][entity]),
             self.links[1 - side],
-            REVIEW_WEIGHTS,
+            weights,
         )
 
     def _is_open(self, key: EntityKey) -> bool:
