@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.browser.chromium import FLAGS, find_chromium, install_chromium
 from tests.browser.graphs import build_state, write_graphs
 

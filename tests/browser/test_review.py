@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.browser.conftest import OpenWindow, Served, Window
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.slow
 
 # Notes how long it takes from a key press until the next question has been drawn.
 MEASURE = """() => {

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from tests.browser.conftest import OpenWindow, Window
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.slow
 
 OVERFLOW = """() => {
   const root = document.documentElement;
