@@ -239,21 +239,15 @@ class _Reviewer:
 
 def _interpret_key(key: str, names: list[str]) -> tuple[str, list[str]] | None:
     """The kind of answer that a key stands for, and the candidates that it is about."""
-    if key == "n":
-        return "no counterpart", []
-    if key == "s":
-        return "unsure", []
-    if not names:
-        return None
-    if key == "0":
-        return "none of these", names
-    if key == "a":
-        return "same", names[:1]
-    if key == "x":
-        return "different", names[:1]
-    if key in ("1", "2", "3", "4", "5") and int(key) <= len(names):
-        return "same", [names[int(key) - 1]]
-    return None
+    answers = {"n": ("no counterpart", []), "s": ("unsure", list[str]())}
+    if names:
+        answers |= {
+            "0": ("none of these", names),
+            "a": ("same", names[:1]),
+            "x": ("different", names[:1]),
+        }
+    answers |= {str(number): ("same", [name]) for number, name in enumerate(names, 1)}
+    return answers.get(key)
 
 
 def _format_fact(fact: FactComparison) -> str:

@@ -231,6 +231,7 @@ class FactComparer:
         pairs = self.relations.pair_up(sorted(left.values), sorted(right.values))
         if side == 1:
             pairs = [(y, x) for x, y in pairs]
+        pairs += self._pair_by_name(side, facts, other_facts, pairs)
         paired = {x for x, _ in pairs}, {y for _, y in pairs}
         rows: list[tuple[Direction | None, Direction | None]] = list(pairs)
         rows += [(x, None) for x in sorted(facts.values) if x not in paired[0]]
@@ -238,6 +239,28 @@ class FactComparer:
         compared = [self._compare_values(side, x, y, facts, other_facts) for x, y in rows]
         # Literals before neighbours: names tell more at a glance.
         return sorted(compared, key=_rank_comparison)
+
+    def _pair_by_name(
+        self,
+        side: int,
+        facts: EntityFacts,
+        other_facts: EntityFacts,
+        known: Sequence[tuple[Direction, Direction]],
+    ) -> list[tuple[Direction, Direction]]:
+        """Pair relations up that both graphs call the same, unless they correspond to others."""
+        taken = {x for x, _ in known}, {y for _, y in known}
+        named = {
+            (*self.names.name_relation(1 - side, direction), direction.is_literal): direction
+            for direction in sorted(other_facts.values)
+            if direction not in taken[1]
+        }
+        own = [direction for direction in sorted(facts.values) if direction not in taken[0]]
+        names = [(*self.names.name_relation(side, row), row.is_literal) for row in own]
+        return [
+            (direction, named[name])
+            for direction, name in zip(own, names, strict=True)
+            if name in named
+        ]
 
     def _compare_values(
         self,

@@ -117,7 +117,14 @@ class QuestionQueue:
             affected.update(self._changed)
         for decision in waiting:
             affected |= self._now.apply(decision, self.cardinality)
-        for key in sorted(affected | {k for row in decisions for k in list_keys(row.pair)}):
+        affected.update(key for row in decisions for key in list_keys(row.pair))
+        # Those of whom they are candidates have one candidate less, or more.
+        rivals = {
+            (1 - side, row[0])
+            for side, entity in affected
+            for row in self._blocks[side].list_of(entity)
+        }
+        for key in sorted(affected | rivals):
             self._rank_again(key)
 
     def iterate(
