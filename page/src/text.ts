@@ -44,6 +44,12 @@ export function formatIri(name: string): string {
   }
 }
 
+/** What an entity is called; the last part of its IRI if it has no name. */
+export function formatLabel(label: string, name: string): string {
+  if (label !== name) return label;
+  return formatIri(name).split(/[/#]/).findLast((part) => part !== "") ?? name;
+}
+
 /** The address of an entity if a browser may open it. */
 export function webAddress(entity: Entity): string | undefined {
   return entity.url !== null && /^https?:\/\//i.test(entity.url) ? entity.url : undefined;

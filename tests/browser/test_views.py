@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from tests.browser.conftest import OpenWindow, Window
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.slow
 
 OVERFLOW = """() => {
   const root = document.documentElement;
@@ -142,8 +142,8 @@ def test_bulk_acceptance_needs_a_look_at_a_sample(open_window: OpenWindow) -> No
     accept = window.page.locator("dialog button.main")
     for line in lines.all():
         assert accept.is_disabled()
-        line.get_by_text("Right").click()
-    lines.first.get_by_text("Wrong").click()
+        line.get_by_role("button", name="Right").click()
+    lines.first.get_by_role("button", name="Wrong").click()
     accept.click()
     window.page.locator("dialog").wait_for(state="detached")
     recorded = window.read("/activity?limit=200")["recorded"]

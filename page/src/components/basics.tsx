@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { entityAddress } from "../router.ts";
 import { settings } from "../settings.ts";
 import { useStore } from "../store.ts";
-import { formatConfidence, formatIri, guessLanguage, webAddress } from "../text.ts";
+import { formatConfidence, formatIri, formatLabel, guessLanguage, webAddress } from "../text.ts";
 import type { Loaded } from "../hooks.ts";
 import type { Entity, Value } from "../types.ts";
 
@@ -17,7 +17,7 @@ export function Text({ text, lang, dir }: { text: string; lang?: string | null; 
 }
 
 export function Label({ entity }: { entity: Entity }) {
-  return <Text text={entity.label} lang={entity.lang} dir={entity.dir} />;
+  return <Text text={formatLabel(entity.label, entity.name)} lang={entity.lang} dir={entity.dir} />;
 }
 
 /** A label that leads to the page of the entity. */
@@ -42,7 +42,7 @@ export function Iri({ entity }: { entity: Entity }) {
 }
 
 export function ValueText({ value }: { value: Value }) {
-  const text = <Text text={value.text} lang={value.lang} dir={value.dir} />;
+  const text = <Text text={formatLabel(value.text, value.name)} lang={value.lang} dir={value.dir} />;
   if (!value.is_entity) return text;
   return (
     <a class="entity" href={entityAddress(value)} title={formatIri(value.name)}>

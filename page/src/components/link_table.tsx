@@ -26,7 +26,7 @@ export function LinkTable({ links }: { links: Link[] }) {
             <td>
               <State state={link.state} waiting={link.waiting} />
             </td>
-            <td class="muted">{link.since === null ? "–" : `version ${link.since}`}</td>
+            <td class="muted nowrap">{link.since === null ? "–" : `version ${link.since}`}</td>
             <td class="number">
               <Confidence value={link.confidence} />{" "}
               <a href={linkAddress(link.left.name, link.right.name)} aria-label={`Why ${link.left.label} – ${link.right.label}`}>

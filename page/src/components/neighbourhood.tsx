@@ -1,7 +1,7 @@
 // The neighbours of both ends of a link, side by side; lines join those that are matched.
 import { useWidth } from "../hooks.ts";
 import { entityAddress } from "../router.ts";
-import { formatRelation, guessLanguage, shorten } from "../text.ts";
+import { formatLabel, formatRelation, guessLanguage, shorten } from "../text.ts";
 import type { LinkDetails, Neighbour } from "../types.ts";
 
 const ROW = 38;
@@ -47,7 +47,7 @@ function Column(props: { placed: Placed[]; neighbours: Neighbour[]; x: number; w
             </text>
             <text x={props.x + 8} y={y + 28} lang={entity.lang ?? guessLanguage(entity.label)}>
               {/* A right-to-left label stays in its box: the marks isolate it. */}
-              {`\u2068${shorten(entity.label, characters)}\u2069`}
+              {`\u2068${shorten(formatLabel(entity.label, entity.name), characters)}\u2069`}
             </text>
           </a>
         );
