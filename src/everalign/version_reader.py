@@ -211,13 +211,16 @@ class VersionReader:
             for number in ids
         }
 
-    def describe_entity(self, name: str, side: Side | None, limit: int) -> EntityDetails:
+    def describe_entity(
+        self, name: str, side: Side | None, limit: int, *, with_candidates: bool = True
+    ) -> EntityDetails:
         """Describe an entity.
 
         Args:
             name: Its name.
             side: The graph; None for the one that has it.
             limit: The most literals and the most neighbours to list.
+            with_candidates: Whether to list its candidates, which costs most.
 
         Returns:
             Label, links, facts and candidates.
@@ -237,7 +240,7 @@ class VersionReader:
             self._describe_neighbours(index, entity, triples[:limit]),
             len(literals),
             len(triples),
-            self._list_candidates(index, entity),
+            self._list_candidates(index, entity) if with_candidates else (),
         )
 
     def list_candidates(self, name: str, side: Side | None) -> tuple[Candidate, ...]:

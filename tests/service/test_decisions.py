@@ -21,7 +21,7 @@ def decide(client: httpx.Client, *rows: dict[str, object], **more: object) -> li
     return results
 
 
-def name_pair(left: int, right: int | None = None) -> dict[str, object]:
+def name_pair(left: int, right: int | None = None) -> dict[str, str]:
     return {"left": f"{LEFT}city{left}", "right": f"{RIGHT}town{left if right is None else right}"}
 
 
@@ -77,7 +77,7 @@ def test_every_kind_is_recorded(own_service: Service, own_state: Path) -> None:
 
 
 def test_a_repeated_request_changes_nothing(own_service: Service, own_state: Path) -> None:
-    row = {"key": "repeat-01", "kind": "same", **name_pair(1)}
+    row: dict[str, object] = {"key": "repeat-01", "kind": "same", **name_pair(1)}
     with own_service.client() as client:
         assert decide(client, row)[0]["status"] == "recorded"
         again = decide(client, row, row)
@@ -129,8 +129,8 @@ def test_nobody_is_asked_again(own_service: Service) -> None:
             column["name"] for column in question["comparison"]["columns"][1:]
         ]
         entity = question["entity"]
-        row = {"key": "asked-001", "kind": "no counterpart", "entity": {}}
-        row["entity"] = {"side": entity["side"], "name": entity["name"]}
+        about = {"side": entity["side"], "name": entity["name"]}
+        row: dict[str, object] = {"key": "asked-001", "kind": "no counterpart", "entity": about}
         decide(client, row)
         after = client.get("/api/v1/questions", params={"limit": 100}).json()
         assert question["id"] not in [row["id"] for row in after["questions"]]
@@ -214,7 +214,8 @@ def test_acknowledged_decisions_survive_a_kill(own_state: Path) -> None:
                 for count in range(each):
                     key = f"client-{number}-{count:05d}"
                     entity = (number * each + count) % SIZE
-                    row = {"key": key, "kind": "not sure", **name_pair(entity, count % SIZE)}
+                    pair = name_pair(entity, count % SIZE)
+                    row: dict[str, object] = {"key": key, "kind": "not sure", **pair}
                     send(client, row, key)
 
         def send(client: httpx.Client, row: dict[str, object], key: str) -> None:

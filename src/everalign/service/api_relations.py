@@ -44,7 +44,11 @@ MAX_CLASSES = 500
 
 
 @router.get("/relations", dependencies=[Tagged])
-def list_relations(alignment: Alignment, min_inclusion: Fraction = 0.0) -> RelationsAnswer:
+def list_relations(
+    alignment: Alignment,
+    min_inclusion: Fraction = 0.0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 500,
+) -> RelationsAnswer:
     """List pairs of relations that mean the same, best first."""
     with alignment.reading() as reader:
         namer = Namer(alignment, reader)
@@ -53,7 +57,9 @@ def list_relations(alignment: Alignment, min_inclusion: Fraction = 0.0) -> Relat
             pair for pair in pairs if max(pair.left_in_right, pair.right_in_left) >= min_inclusion
         ]
         return RelationsAnswer(
-            relations=[_describe_pair(namer, pair) for pair in chosen], **describe_mark(reader)
+            relations=[_describe_pair(namer, pair) for pair in chosen[:limit]],
+            count=len(chosen),
+            **describe_mark(reader),
         )
 
 

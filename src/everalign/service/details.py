@@ -74,7 +74,9 @@ class EntityDescriber:
     @cached_property
     def details(self) -> EntityDetails:
         """What is known about the entity."""
-        return self.reader.describe_entity(self.name, self.side, MAX_NEIGHBOURS)
+        return self.reader.describe_entity(
+            self.name, self.side, MAX_NEIGHBOURS, with_candidates=False
+        )
 
     @cached_property
     def threshold(self) -> float | None:

@@ -301,9 +301,10 @@ class RelationPair(Shape):
 
 
 class RelationsAnswer(Answer):
-    """The alignment of relations."""
+    """The alignment of relations; `count` is the number of all pairs."""
 
     relations: list[RelationPair]
+    count: int
 
 
 class RelationExample(Shape):

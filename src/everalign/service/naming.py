@@ -32,6 +32,7 @@ class Namer:
         self._reader = reader
         self._languages = served.settings.languages
         self._entities: dict[tuple[SideName, str], Entity] = {}
+        self._relations: dict[tuple[str, bool], Relation] = {}
         self._prefixes: Prefixes = served.remember(
             "prefixes", reader.version, lambda: reader.session.prefixes
         )
@@ -92,8 +93,12 @@ class Namer:
         Returns:
             The relation.
         """
-        curie = self._prefixes.format_curie(name) or ""
-        return Relation(name=name, label=shorten_iri(name), curie=curie, inverse=inverse)
+        if (name, inverse) not in self._relations:
+            curie = self._prefixes.format_curie(name) or ""
+            self._relations[name, inverse] = Relation(
+                name=name, label=shorten_iri(name), curie=curie, inverse=inverse
+            )
+        return self._relations[name, inverse]
 
     def get_value(self, side: SideName, name: str, *, is_entity: bool) -> Value:
         """Describe a value of a fact.

@@ -322,7 +322,7 @@ def _fetch(
         with alignment.reading() as reader:
             if reader.names.find_entity(side, name) is None:
                 return []
-            details = reader.describe_entity(name, side, 1)
+            details = reader.describe_entity(name, side, 1, with_candidates=False)
         if wanted.id == CONFIDENCE:
             return [{"float": link.score} for link in details.links]
         return [{"id": other.name, "name": other.label} for other in details.counterparts]
