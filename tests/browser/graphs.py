@@ -27,7 +27,7 @@ def write_graphs(directory: Path) -> None:
         directory: Where to.
     """
     sample = directory / "sample"
-    write_sample(generate_sample(SampleConfig(triples=2500, snapshots=2)), sample)
+    write_sample(generate_sample(SampleConfig(triples=6000, snapshots=2)), sample)
     for side in (1, 2):
         rows = (sample / f"names_{side}.tsv").read_text(encoding="utf-8").splitlines()
         names = dict(row.split("\t")[:2] for row in rows)

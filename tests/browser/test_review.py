@@ -182,8 +182,11 @@ def test_keys_can_be_chosen(open_window: OpenWindow) -> None:
     open_questions(window, "Flo")
     window.press("?")
     window.page.click("[aria-label='Change the key: Not sure']")
+    window.page.wait_for_selector("text=Press a key")
     window.press("y")
+    window.page.wait_for_selector("dialog tr:has-text('Not sure') kbd:text-is('y')")
     window.press("Escape")
+    window.page.locator("dialog").wait_for(state="detached")
     before = read_subject(window)
     window.press("s")
     assert read_subject(window) == before

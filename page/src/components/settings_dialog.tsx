@@ -1,5 +1,5 @@
 // All keys, and what a person can choose.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { ACTIONS, chooseKey, chosenKeys, keysOf, nameKey, readKey, resetKeys, type Action } from "../keys.ts";
 import { situation } from "../session.ts";
 import { changeSettings, settings, type Theme } from "../settings.ts";
@@ -17,7 +17,8 @@ const MODIFIERS = ["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "D
 function KeyTable() {
   useStore(chosenKeys);
   const [waiting, setWaiting] = useState<Action | null>(null);
-  useEffect(() => {
+  // Before the next key press, however fast it comes.
+  useLayoutEffect(() => {
     if (!waiting) return;
     const take = (event: KeyboardEvent) => {
       if (MODIFIERS.includes(event.key)) return;

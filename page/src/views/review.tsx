@@ -1,5 +1,5 @@
 // One question at a time: an entity, its candidates, and a key for each answer.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../announce.ts";
 import { Evidence } from "../components/evidence.tsx";
 import { FactTable } from "../components/facts.tsx";
@@ -241,7 +241,7 @@ function QuestionCard({ question }: { question: Question }) {
   };
   useActions(actions);
   // The next question is announced, and space is no longer the press of a button.
-  useEffect(() => document.getElementById("heading")?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => document.getElementById("heading")?.focus({ preventScroll: true }), []);
 
   const endComment = () => {
     setCommenting(false);
@@ -364,7 +364,8 @@ function EntityLinkNote({ question }: { question: Question }) {
 function useActions(actions: Partial<Record<Action, () => void>>): void {
   const current = useRef(actions);
   current.current = actions;
-  useEffect(() => {
+  // No key press may fall between two questions.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const action = findAction(event);
       const run = action && current.current[action];
