@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -15,6 +16,7 @@ from everalign.io import Triple
 pytestmark = pytest.mark.slow
 
 LABEL = "http://example.org/label"
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,18 @@ class Given:
 
     def shuffle(self, seed: int) -> Given:
         rng = random.Random(seed)
-        lists = (self.left, self.right, self.new_left, self.new_right)
-        left, right, new_left, new_right = (rng.sample(rows, len(rows)) for rows in lists)
-        seeds, validation = (rng.sample(rows, len(rows)) for rows in (self.seeds, self.validation))
-        return Given(left, right, new_left, new_right, seeds, validation)
+
+        def shuffle(rows: list[Row]) -> list[Row]:
+            return rng.sample(rows, len(rows))
+
+        return Given(
+            shuffle(self.left),
+            shuffle(self.right),
+            shuffle(self.new_left),
+            shuffle(self.new_right),
+            shuffle(self.seeds),
+            shuffle(self.validation),
+        )
 
 
 def generate(*, labels: bool, links: bool) -> Given:
@@ -52,7 +62,6 @@ def generate(*, labels: bool, links: bool) -> Given:
     return Given(
         sides[0][0],
         sides[1][0],
-        # Few, so that the models stay, and all, so that they are trained again.
         sides[0][1],
         sides[1][1],
         sample.seeds if links else [],
@@ -64,19 +73,19 @@ def list_links(given: Given, state: Path, *, new_share: float) -> list[list[str]
     """All links and proposals after the first version and after an update, as they are written."""
     aligner = Aligner.create(state, given.left, given.right, given.seeds, given.validation)
     versions = [[repr(link) for link in aligner.links(min_confidence=0)]]
-    new = [
+    left, right = (
         # The same ones, whatever their order.
         sorted(rows)[: round(new_share * len(rows))]
         for rows in (given.new_left, given.new_right)
-    ]
+    )
     order = random.Random(given.left[0][0])
-    left, right = (order.sample(rows, len(rows)) for rows in new)
-    aligner.update(left, right)
+    aligner.update(order.sample(left, len(left)), order.sample(right, len(right)))
     return [*versions, [repr(link) for link in aligner.links(min_confidence=0)]]
 
 
 @pytest.mark.parametrize(
     ("labels", "links", "new_share"),
+    # With few new statements the models stay, with all they are trained again.
     [(True, False, 0.05), (True, True, 0.05), (False, True, 0.05), (True, False, 1)],
 )
 def test_shuffled_statements_give_the_same_links(
