@@ -30,6 +30,9 @@ from everalign.methods.evidence.trees import TreeModel, average_models, parse_tr
 
 CHUNK_SIZE = 20_000  # rows of one parallel prediction
 NO_FOLD = -1
+# Columns whose sum decides between pairs of the same leaves, and how much it counts.
+SUPPORT_COLUMNS = ("support", "literal_weight")
+TIE_WEIGHT = np.float32(1e-5)
 # One thread per model, since several are trained in parallel; the same trees in every run.
 LIGHTGBM_PARAMETERS = {
     "objective": "binary",
@@ -425,6 +428,25 @@ class PairClassifier:
             (self.literal_model, np.flatnonzero(comparable)),
         ]
 
+    def predict_matches(
+        self, rows: FloatArray, fold: NDArray[np.int64] | None = None
+    ) -> FloatArray:
+        """Predict the match probability of each row; of equal ones, more support is more probable.
+
+        Args:
+            rows: Rows of features, with the columns `feature_names`.
+            fold: See `predict`.
+
+        Returns:
+            A probability for each row.
+        """
+        support = np.zeros(len(rows), dtype=np.float32)
+        for name in SUPPORT_COLUMNS:
+            if name in self.feature_names:
+                support += np.nan_to_num(rows[:, self.feature_names.index(name)], nan=0)
+        # Trees have few leaves: with little to train on, right and wrong pairs share one.
+        return (1 - TIE_WEIGHT) * self.predict(rows, fold) + TIE_WEIGHT * support / (1 + support)
+
     def _predict_with(
         self, model: CrossFittedModel, rows: FloatArray, fold: NDArray[np.int64]
     ) -> FloatArray:
@@ -533,7 +555,7 @@ def _classify(
         chosen = order[first:end]
         chunk = np.empty((len(chosen), features.column_count), dtype=np.float32)
         features.fill_rows(rows[chosen], chunk)
-        out[chosen] = classifier.predict(chunk, fold[chosen])
+        out[chosen] = classifier.predict_matches(chunk, fold[chosen])
 
     map_chunks(classify_chunk, len(rows), FEATURE_CHUNK_SIZE)
     return out

@@ -124,7 +124,10 @@ class EvidenceParameters(EvidenceSettings):
     # From here on the held-out links are the only training pairs.
     sufficient_held_out_links: int = 500
     # Below that many, pairs from this probability on are training pairs as well, each counted by
-    # its probability. Sure pairs alone (0.9) would teach that all less similar ones are wrong.
+    # its probability …
+    min_sure_probability: float = 0.9
+    # … and with literals from this one on: sure pairs alone would teach that all less similar
+    # ones are wrong.
     min_self_training_probability: float = 0.1
     # With literals and fewer pairs than this, names alone are the better guide.
     min_self_training_pairs: int = 20

@@ -112,7 +112,7 @@ class Rescoring:
         features = self._compute_features(left[fresh], right[fresh], compared)
         before = columns["probability"]
         after = before.copy()
-        after[fresh] = self.models.classifier.predict(features)
+        after[fresh] = self.models.classifier.predict_matches(features)
         # Without any evidence: the classifier has never been trained on such pairs.
         after[fresh[~compared.has_evidence]] = 0
         store.column("probability")[new.row] = after

@@ -108,14 +108,7 @@ class SeedSplit:
         if self.has_sufficient:
             return TrainingPairs(self.held_out, trusted)
         config = graphs.config
-        # Where entities may have any number of links, nothing but its probability tells that a
-        # pair is right: it has to be more likely right than wrong.
-        least = (
-            config.min_self_training_probability
-            if any(config.cardinality.unique_sides)
-            else config.max_wrong_probability
-        )
-        table, probability = probabilities.select_at_least(least)
+        table, probability = probabilities.select_at_least(_choose_least_probability(graphs))
         rows = select_pairs(table, probability, config.cardinality)
         pairs = np.stack([table.left[rows], table.right[rows]], axis=1)
         probability = probability[rows]
@@ -133,6 +126,19 @@ class SeedSplit:
         return TrainingPairs(
             np.concatenate([self.held_out, pairs]), np.concatenate([trusted, probability])
         )
+
+
+def _choose_least_probability(graphs: GraphPair) -> float:
+    """The match probability from which a pair is a training pair."""
+    config = graphs.config
+    if not graphs.self_trained:
+        # Without literals, a pair rests on other pairs: less sure ones are often wrong together.
+        return config.min_sure_probability
+    if not any(config.cardinality.unique_sides):
+        # Where entities may have any number of links, nothing but its probability tells that a
+        # pair is right: it has to be more likely right than wrong.
+        return config.max_wrong_probability
+    return config.min_self_training_probability
 
 
 class TrainingResult(NamedTuple):
