@@ -91,7 +91,7 @@ def test_status(everalign: Run, aligned: Path) -> None:
     assert [report["version"] for report in status["reports"]] == [0, 1]
     assert status["found_links"] == status["reports"][-1]["found_links"]
     text = everalign("status", aligned).stdout
-    assert "method contea, merge rule best, seed 0" in text
+    assert "method contea, merge rule best, one-to-one, seed 0" in text
     assert f"{status['found_links']} found" in text
 
 
