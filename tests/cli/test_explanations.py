@@ -42,7 +42,7 @@ def test_notes_are_printed_with_each_version(everalign_toy: Run, tmp_path: Path)
     assert updated.stdout.startswith("Version 1: 0 links added, 0 revised, 0 retracted; 2 found")
     assert updated.stdout.splitlines()[1:] == ["note: 3 seeds, 1 full passes"]
     status = everalign_toy("status", "state").stdout
-    assert "method toy, merge rule latest, seed 0\n" in status
+    assert "method toy, merge rule latest, one-to-one, seed 0\n" in status
     assert status.count("note: ") == status.count("note: 3 seeds, 1 full passes\n") == 1
     again = json.loads(everalign_toy("update", "state", "--full", "--json").stdout)
     assert again["reports"][0]["notes"] == ["3 seeds, 2 full passes"]
