@@ -205,7 +205,7 @@ def _score_again(
     compared = ComparedCandidates(graphs, table, (left, right), previous, rows, None)
     features = compared.compute_features(rows)
     probability, dangling = previous.copy(), np.append(old.dangling, np.float32(0))[old_rows]
-    probability[rows] = models.classifier.predict(features)
+    probability[rows] = models.classifier.predict_matches(features)
     probability[rows[left[rows, SUPPORT] <= 0]] = 0
     dangling[rows] = models.dangling_classifier.predict(features)
     return Scores(MatchProbabilities(table, probability), (left, right), dangling)

@@ -155,7 +155,7 @@ def compute_expected_confidence(state: AlignmentState) -> FloatArray:
         store.column("probability")[pairs.row],
         store.column("dangling")[pairs.row],
         (left, right),
-        left_later & right_later,
+        left_later == right_later,
     )
 
 
