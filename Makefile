@@ -9,7 +9,7 @@ endif
 # Tests run side by side in processes, so the libraries in each of them use one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help demo test test-fast setup lint types imports tests hooks format docs plots fuzz wheel clean
+.PHONY: help demo test test-fast setup lint types imports tests hooks format docs plots page browser fuzz wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -31,7 +31,7 @@ setup: .venv/ready  ## the virtual environment, with everalign in .venv/bin
 	@echo 'setting up .venv (a few minutes the first time)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[names,neural,parquet,plots,dev,docs]'
+		--constraint constraints.txt --editable '.[names,neural,parquet,plots,service,dev,docs]'
 	touch $@
 
 lint: setup  ## ruff: mistakes and format
@@ -45,7 +45,7 @@ imports: setup  ## lint-imports: layers import only the layers below them
 	$(BIN)/lint-imports
 
 # Coverage slows Python code down, so only the fast tests are measured.
-tests: setup  ## all tests; the fast ones with coverage
+tests: setup browser  ## all tests; the fast ones with coverage
 	$(PYTEST) -m slow
 	$(PYTEST) -m 'not slow' --cov
 
@@ -62,6 +62,17 @@ docs: setup  ## build the documentation into site/; a warning is an error
 plots: setup  ## figures and tables of the documentation, from benchmarks/results
 	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/tables.py
+
+page: page/node_modules/ready  ## build the review page into src/everalign/service/static (needs node)
+	cd page && npm run --silent types && npm run --silent build
+
+page/node_modules/ready: page/package.json page/package-lock.json
+	cd page && npm ci
+	touch $@
+
+# Where it cannot be had, the tests of the page are skipped, but not where CI=true.
+browser: setup  ## find Chromium for the tests of the page, or install Debian's
+	$(BIN)/python tests/browser/chromium.py
 
 fuzz: setup  ## read 100,000 damaged files of every format (an hour)
 	$(BIN)/python benchmarks/fuzz_readers.py

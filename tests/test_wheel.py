@@ -60,7 +60,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
-SUFFIXES = (".py", ".tsv", ".jsonld", ".typed")
+SUFFIXES = (".py", ".tsv", ".jsonld", ".typed", ".html", ".css", ".js", ".txt")
 
 
 @pytest.mark.slow
@@ -70,6 +70,7 @@ def test_the_wheel_has_the_data_files_and_nothing_else(wheel: Path) -> None:
     sources = [path for path in package.rglob("*") if path.suffix in SUFFIXES]
     wanted = {path.relative_to(package.parent).as_posix() for path in sources}
     assert "everalign/py.typed" in wanted
+    assert "everalign/service/static/app.js" in wanted
     assert {name for name in names if ".dist-info/" not in name} == wanted
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 
@@ -90,4 +91,5 @@ def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     # With the loops compiled anew, as at the first use after an installation.
     lines = run(*demo, cwd=tmp_path).splitlines()
     assert "precision" in lines[0]
-    assert [line.split()[0] for line in lines[1:]] == list("012345")
+    assert [line.split()[0] for line in lines[1:-1]] == list("012345")
+    assert lines[-1].startswith("Open the result: everalign serve ")

@@ -22,6 +22,7 @@ from everalign.graph import LinkSource, TripleSource, read_pairs
 from everalign.history import (
     describe_status,
     iterate_link_events,
+    list_decisions,
     list_differences,
     list_link_changes,
     name_version_range,
@@ -36,6 +37,10 @@ from everalign.pipeline import (
     revert_alignment,
     update_alignment,
 )
+from everalign.report import collect_report, format_report
+from everalign.results import ResultList
+from everalign.review.answers import Answer, record_answer, undo_answer
+from everalign.review.decision_files import import_decisions
 from everalign.select import Selection, check_fraction, iterate_links
 from everalign.session import AlignmentSession, verify_alignment
 from everalign.state import Side, StateStore
@@ -50,12 +55,14 @@ from everalign.types import (
     Compaction,
     Decision,
     DecisionResult,
+    Disagreement,
     EntityName,
     Explanation,
     ExportResult,
     Link,
     LinkDifference,
     LinkEvent,
+    QuestionBatch,
     RelationAlignment,
     UpdateResult,
     Verification,
@@ -401,6 +408,181 @@ class Aligner:
         note = DecisionNote(author, comment, keys)
         return self._decide(DecisionKind.UNSURE, pairs, note, apply=apply)
 
+    def answer(
+        self,
+        entity: str,
+        side: Side,
+        kind: str,
+        candidates: Sequence[str] = (),
+        *,
+        author: str = "",
+        comment: str = "",
+        key: str | None = None,
+        seen_version: int | None = None,
+    ) -> DecisionResult:
+        """Answer a question about an entity.
+
+        It is recorded as by `confirm`, all of it or nothing.
+
+        Args:
+            entity: Name of the entity.
+            side: Its graph, "left" or "right".
+            kind: "same" or "different" for one candidate; "none of these" for all that were
+                shown, which are rejected; "no counterpart"; or "unsure".
+            candidates: Names of the candidates that the answer is about.
+            author: Who answers.
+            comment: Why, in words.
+            key: A repeated answer with the same key changes nothing and returns what was recorded
+                first. The decision has this key; with several, the others have numbers after it.
+            seen_version: The version that the author has seen; the last one if None.
+
+        Returns:
+            What is recorded.
+
+        Raises:
+            ConfigError: There is no such kind, side or version, or the number of candidates does
+                not fit.
+            SeedError: A name is unknown.
+        """
+        answer = Answer(entity, side, kind, tuple(candidates), author, comment, key, seen_version)
+        with self._read() as session:
+            recorded = record_answer(session, answer)
+        return self._finish_decision(recorded, apply=False)
+
+    def undo(
+        self,
+        key: str,
+        *,
+        author: str = "",
+        comment: str = "",
+        undo_key: str | None = None,
+    ) -> DecisionResult:
+        """Take an answer back: its pairs are decided as they were before it.
+
+        Pairs that were decided again since stay as they are. Other links of the entities that a
+        confirmed link has displaced come back with the next update, if the method finds them.
+
+        Args:
+            key: The key of the answer: that of its first decision.
+            author: Who takes it back.
+            comment: Why, in words.
+            undo_key: As `key` of `answer`, for this request; by default it follows from the key,
+                so that to undo twice does nothing more.
+
+        Returns:
+            What is recorded.
+
+        Raises:
+            SeedError: Nothing was recorded under this key.
+        """
+        with self._read() as session:
+            recorded = undo_answer(session, key, author, comment, undo_key)
+        return self._finish_decision(recorded, apply=False)
+
+    def import_decisions(
+        self, source: str | Path, *, author: str = "", comment: str = "", apply: bool = False
+    ) -> DecisionResult:
+        """Record the decisions of an SSSOM file: links confirmed or negated by people.
+
+        Args:
+            source: The file. Mappings that no person has judged are left out, and so are those
+                that are decided like that already.
+            author: Who decided, where the file does not tell.
+            comment: Why, where the file does not tell.
+            apply: Let all waiting decisions take effect at once, in a version of their own.
+
+        Returns:
+            What is recorded, with the reviewers and dates of the file.
+
+        Raises:
+            InputError: The file is not SSSOM, or names an entity that the graphs do not have.
+            StateLockedError: `apply` is given and another process updates the alignment. The
+                decisions are recorded all the same.
+        """
+        with self._read() as session:
+            recorded = import_decisions(session, source, author, comment)
+        return self._finish_decision(recorded, apply=apply)
+
+    def decisions(
+        self,
+        entity: str | None = None,
+        *,
+        author: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> ResultList[Decision]:
+        """List what people have decided, oldest first, also what no longer holds.
+
+        Args:
+            entity: Name of an entity of either graph; all decisions if None.
+            author: Only decisions of this author.
+            after: Only decisions with a greater number.
+            limit: The most decisions to list.
+
+        Returns:
+            The decisions as they were recorded. Trusted links of files are not among them.
+
+        Raises:
+            InputError: No graph has the entity.
+        """
+        with self._read() as session:
+            return ResultList(list_decisions(session, entity, author, after, limit), Decision)
+
+    def disagreements(self) -> list[Disagreement]:
+        """List the entities about which people have decided differently.
+
+        Returns:
+            The newest disagreement first; one is settled once more people agree with the decision
+            in force, which is the last one, than contradict it.
+        """
+        with self.session() as view:
+            return view.disagreements()
+
+    def questions(
+        self,
+        limit: int = 100,
+        *,
+        author: str = "",
+        side: Side | None = "left",
+        leave_out: Iterable[str] = (),
+        max_facts: int = 20,
+    ) -> QuestionBatch:
+        """Choose what to ask a person next. A `session` answers faster the second time.
+
+        Args:
+            limit: The most questions.
+            author: Who is asked.
+            side: "left" or "right" for entities of one graph; None for both, which takes more
+                answers to correct as much.
+            leave_out: `Question.key` of questions that are not to be asked now.
+            max_facts: The most comparisons of facts for each candidate.
+
+        Returns:
+            The questions, best first, and what the answers are expected to add to F1.
+
+        Raises:
+            ConfigError: A number is out of range, or a key is no key of a question.
+        """
+        with self.session() as view:
+            return view.questions(
+                limit, author=author, side=side, leave_out=leave_out, max_facts=max_facts
+            )
+
+    def write_report(self, stream: IO[bytes], *, title: str = "", doubtful: int = 50) -> None:
+        """Write a report of the alignment: one HTML file that needs nothing else.
+
+        Args:
+            stream: Where to write.
+            title: Its title; the name of the state directory by default.
+            doubtful: How many of the most doubtful links to list.
+
+        Raises:
+            StateError: The alignment has no version yet.
+        """
+        with self.session() as view, self._read() as session:
+            content = collect_report(session, view, title or self.state.name, doubtful)
+        stream.write(format_report(content).encode())
+
     def apply_decisions(self, progress: Progress = no_progress) -> UpdateResult:
         """Let all waiting decisions take effect in one version, without running the method.
 
@@ -532,7 +714,7 @@ class Aligner:
         target_precision: float | None = None,
         at: int | None = None,
         found_only: bool = False,
-    ) -> list[Link]:
+    ) -> ResultList[Link]:
         """List links, best first.
 
         Decisions that are waiting count already, unless a version is asked for. At most one of
@@ -555,15 +737,14 @@ class Aligner:
             ConfigError: Limits exclude each other, or do not fit the method.
             StateError: There is no such version.
         """
-        return list(
-            self.iterate_links(
-                min_score=min_score,
-                min_confidence=min_confidence,
-                target_precision=target_precision,
-                at=at,
-                found_only=found_only,
-            )
+        links = self.iterate_links(
+            min_score=min_score,
+            min_confidence=min_confidence,
+            target_precision=target_precision,
+            at=at,
+            found_only=found_only,
         )
+        return ResultList(links, Link)
 
     def iterate_links(
         self,
@@ -701,7 +882,7 @@ class Aligner:
         with self.session() as view:
             return view.explain(entity, max_evidence=None)
 
-    def relations(self, *, min_inclusion: float = 0.0) -> list[RelationAlignment]:
+    def relations(self, *, min_inclusion: float = 0.0) -> ResultList[RelationAlignment]:
         """List relations that mean the same, best first.
 
         Args:
@@ -714,7 +895,7 @@ class Aligner:
             ConfigError: The method cannot explain its links, or the value is out of range.
         """
         with self.session() as view:
-            return view.relations(min_inclusion=min_inclusion)
+            return ResultList(view.relations(min_inclusion=min_inclusion), RelationAlignment)
 
     def write_relations(
         self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
@@ -737,7 +918,7 @@ class Aligner:
         relations = self.relations(min_inclusion=min_inclusion)
         return write_relation_statements(relations, stream, accept)
 
-    def classes(self, *, min_inclusion: float = 0.0) -> list[ClassAlignment]:
+    def classes(self, *, min_inclusion: float = 0.0) -> ResultList[ClassAlignment]:
         """List classes that have the same instances, best first.
 
         Args:
@@ -751,7 +932,7 @@ class Aligner:
         """
         check_fraction("min_inclusion", min_inclusion)
         with self._read() as session:
-            return align_classes(session, min_inclusion)
+            return ResultList(align_classes(session, min_inclusion), ClassAlignment)
 
     def write_classes(
         self, stream: IO[bytes], *, min_inclusion: float = 0.0, accept: float = 0.5
@@ -785,7 +966,7 @@ class Aligner:
         with self._read() as session:
             return describe_status(session)
 
-    def history(self, entity: str | None = None, *, since: int = 0) -> list[LinkEvent]:
+    def history(self, entity: str | None = None, *, since: int = 0) -> ResultList[LinkEvent]:
         """List what happened to links, oldest first, then the decisions that are waiting.
 
         Args:
@@ -799,7 +980,7 @@ class Aligner:
             InputError: No graph has the entity.
         """
         with self._read() as session:
-            return list(iterate_link_events(session, entity, since))
+            return ResultList(iterate_link_events(session, entity, since), LinkEvent)
 
     def iterate_history(self, entity: str | None = None, *, since: int = 0) -> Iterator[LinkEvent]:
         """Iterate over what `history` lists, without holding all of it in memory.
@@ -817,7 +998,7 @@ class Aligner:
         with self._read() as session:
             yield from iterate_link_events(session, entity, since)
 
-    def diff(self, before: int, after: int) -> list[LinkDifference]:
+    def diff(self, before: int, after: int) -> ResultList[LinkDifference]:
         """List how the links differ between two versions.
 
         Args:
@@ -831,7 +1012,7 @@ class Aligner:
             StateError: There is no such version.
         """
         with self._read() as session:
-            return list_differences(session, before, after)
+            return ResultList(list_differences(session, before, after), LinkDifference)
 
     def changes(self, since: int | None = None, until: int | None = None) -> list[LinkChange]:
         """List what to remove from the links of one version, and to add, to get another.

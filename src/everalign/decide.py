@@ -29,11 +29,13 @@ class DecisionNote:
         author: Who decides.
         comment: Why, in words.
         keys: A key for each pair or entity, in order; it makes a repeated request harmless.
+        seen_version: The version that the author has seen; None for the last one.
     """
 
     author: str = ""
     comment: str = ""
     keys: Sequence[str] | None = None
+    seen_version: int | None = None
 
 
 def record_pairs(
@@ -203,9 +205,33 @@ def _record(
         DecisionRequest(pair, kind, note.author, note.comment, key)
         for pair, key in zip(pairs, keys, strict=True)
     ]
+    return append_requests(session, requests, note.seen_version)
+
+
+def append_requests(
+    session: AlignmentSession,
+    requests: Sequence[DecisionRequest],
+    seen_version: int | None = None,
+) -> list[Decision]:
+    """Record decisions, all or none.
+
+    Args:
+        session: An open alignment that has a version.
+        requests: The decisions.
+        seen_version: The version that their author has seen; None for the last one.
+
+    Returns:
+        What is recorded, with names.
+
+    Raises:
+        ConfigError: There is no such version.
+    """
     last = session.store.last_version()
     assert last is not None, "callers check that there is a version"
-    recorded = session.store.inbox.append_decisions(requests, last)
+    seen = last if seen_version is None else seen_version
+    if not 0 <= seen <= last:
+        raise ConfigError(f"there is no version {seen}; the last one is {last}")
+    recorded = session.store.inbox.append_decisions(requests, seen)
     names = session.entity_names()
     return [name_decision(row, *names) for row in recorded]
 
@@ -214,6 +240,24 @@ def _refuse(session: AlignmentSession, pair: Pair) -> str | None:
     # What is withdrawn already may be withdrawn again: a command can be run twice.
     decided = session.store.was_decided(pair)
     return None if decided else "was neither given nor confirmed nor rejected"
+
+
+def find_decided_entity(session: AlignmentSession, side: Side, name: str) -> int:
+    """Find an entity that is decided about.
+
+    Args:
+        session: An open alignment.
+        side: The graph.
+        name: Its name.
+
+    Returns:
+        Its id.
+
+    Raises:
+        SeedError: The graph has no such entity.
+    """
+    names = session.entity_names()
+    return _find_entity(names[0 if side == "left" else 1], side, name)
 
 
 def _find_entity(names: NameIndex, side: Side, name: str) -> int:

@@ -31,6 +31,7 @@ from everalign.state.snapshots import SIDES
 from everalign.task import StoredTask, UpdateContext
 from everalign.types import (
     CandidateExplanation,
+    Contribution,
     EntityExplanation,
     EvidenceItem,
     Explanation,
@@ -267,6 +268,7 @@ class _Describer:
             candidate.support,
             tuple(map(self._name_evidence, candidate.pieces[: self.max_evidence])),
             len(candidate.pieces),
+            tuple(Contribution(*part) for part in candidate.contributions),
         )
 
     def _name_evidence(self, piece: EvidencePiece) -> EvidenceItem:

@@ -19,6 +19,7 @@ from everalign.io.links import (
     BLANK_NODE_PROBLEM,
     LINK_FORMATS,
     NO_LICENSE,
+    NO_TERM_IRI,
     JustifiedMapping,
     LinkRow,
     MappingSet,
@@ -28,9 +29,11 @@ from everalign.io.links import (
 from everalign.io.links.records import SSSOM
 from everalign.search import LabelIndex
 from everalign.select import Selection, is_calibrated, iterate_links
-from everalign.session import AlignmentSession
+from everalign.session import AlignmentSession, convert_recorded
+from everalign.state.decisions import NO_ENTITY, DecisionKind, fold_decisions
+from everalign.state.inbox import RecordedDecision
 from everalign.state.intervals import PairStatus
-from everalign.state.ledger import EventKind, LedgerEvent
+from everalign.state.ledger import EventKind, LedgerEvent, Pair
 from everalign.types import ExportResult, Link
 
 EXPORT_FORMATS = (*LINK_FORMATS, "sssom")
@@ -54,7 +57,7 @@ OTHER_JUSTIFICATION = "semapv:UnspecifiedMatching"
 FOUND_EVENTS = (EventKind.ADDED, EventKind.REVISED, EventKind.RESCORED)
 LOST_EVENTS = (EventKind.RETRACTED, EventKind.REJECTED, EventKind.WITHDRAWN)
 
-REJECTED = "rejected"
+REJECTED, DANGLING = "rejected", "no counterpart"
 BLANK_NODE_REMARK = f"{BLANK_NODE_PROBLEM} (to write it: --blank-nodes)"
 
 NamePair = tuple[str, str]
@@ -108,9 +111,11 @@ def export_links(
             rejected = [] if selection.found_only else _list_rejected(session, at)
             refused = [Link(*pair, 0.0, 0, REJECTED) for pair in rejected]
             rows = chain(rows, _iterate_rows(session, refused, style, labels))
+            if not selection.found_only and labels is not None:
+                rows = chain(rows, _iterate_dangling(session, style, labels, at))
             chosen = list(selected.select(rows))
             _export_sssom(session, chosen, stream, style, at)
-            return selected.count(sum(row.origin != REJECTED for row in chosen))
+            return selected.count(sum(row.origin not in (REJECTED, DANGLING) for row in chosen))
         return selected.count(_write_rows(selected.select(rows), stream, format, style))
 
 
@@ -152,6 +157,48 @@ def _iterate_rows(
         for link in page:
             texts = left.get(link.left, ""), right.get(link.right, "")
             yield LinkRow(link.left, link.right, link.score, link.since, link.origin, *texts)
+
+
+def _iterate_dangling(
+    session: AlignmentSession, style: ExportStyle, labels: LabelIndex, at: int | None
+) -> Iterator[LinkRow]:
+    """The entities that people have decided to have no counterpart, as SSSOM writes them."""
+    decisions = _read_decisions(session, at)
+    names = session.entity_names()
+    for pair, kind in decisions.kinds.items():
+        if kind is not DecisionKind.NO_COUNTERPART:
+            continue
+        side = 0 if pair[1] == NO_ENTITY else 1
+        name = names[side][pair[side]]
+        text = _read_labels(session, labels, side, [name], style.languages).get(name, "")
+        ends = (name, NO_TERM_IRI) if side == 0 else (NO_TERM_IRI, name)
+        texts = (text, "") if side == 0 else ("", text)
+        yield LinkRow(*ends, 1.0, 0, DANGLING, *texts)
+
+
+@dataclass(frozen=True)
+class _PeopleDecisions:
+    """The decisions in force with those that are waiting, and who took them.
+
+    Attributes:
+        kinds: The kind of each decision.
+        recorded: What the inbox has of it; nothing of what came with files.
+    """
+
+    kinds: Mapping[Pair, DecisionKind]
+    recorded: Mapping[Pair, RecordedDecision]
+
+
+def _read_decisions(session: AlignmentSession, at: int | None) -> _PeopleDecisions:
+    stored = session.store.read_stored_decisions(at)
+    kinds: dict[Pair, DecisionKind] = {row.pair: row.kind for row in stored}
+    by_number = {row.number: row for row in session.store.inbox.read_range(0)}
+    recorded = {row.pair: by_number[row.request] for row in stored if row.request in by_number}
+    if at is None and (waiting := session.waiting_decisions()):
+        given = [convert_recorded(row) for row in waiting]
+        kinds = fold_decisions(kinds, given, session.config.cardinality)
+        recorded |= {row.pair: row for row in waiting if kinds.get(row.pair) is row.kind}
+    return _PeopleDecisions(kinds, recorded)
 
 
 def _read_labels(
@@ -203,7 +250,8 @@ def _export_sssom(
         style.right_source,
         style.predicate,
     )
-    justifier = _build_justifier(session, version, calibrated=style.calibrated)
+    decisions = _read_decisions(session, at)
+    justifier = _build_justifier(session, version, decisions, calibrated=style.calibrated)
     write_sssom(justifier.justify(rows), stream, mapping_set)
 
 
@@ -223,6 +271,7 @@ class _Justifier:
     calibrated: bool
     left_names: NameIndex
     right_names: NameIndex
+    decisions: Mapping[NamePair, RecordedDecision]
 
     def justify(self, links: Sequence[LinkRow]) -> Iterator[JustifiedMapping]:
         """Yield a row for each justification: a link found and then confirmed has two."""
@@ -233,7 +282,9 @@ class _Justifier:
     def _justify_link(self, link: LinkRow) -> Iterator[JustifiedMapping]:
         pair = link.left, link.right
         events = self.events.get(pair, ())
-        if link.origin == REJECTED:
+        if link.origin == DANGLING:
+            yield self._justify_manually(pair, None)
+        elif link.origin == REJECTED:
             event = _last_of_kind(events, EventKind.REJECTED)
             yield self._justify_manually(pair, event, negated=True)
         elif link.origin == "proposed":
@@ -277,13 +328,26 @@ class _Justifier:
         self, pair: NamePair, event: LedgerEvent | None, *, negated: bool = False
     ) -> JustifiedMapping:
         row = JustifiedMapping(*pair, MANUAL_JUSTIFICATION, confidence=1.0, negated=negated)
+        decision = self.decisions.get(pair)
+        if decision is not None:
+            # SSSOM wants dates; a time in ISO 8601 begins with its date.
+            day = decision.decided_at[:10]
+            return row._replace(
+                reviewer=decision.author,
+                date=day,
+                # The schema wants to know whose review it was.
+                review_date=day if decision.author else "",
+                comment=decision.comment,
+            )
         if event is None:
             return row
         comment = describe_reason(event, self.left_names, self.right_names)
         return row._replace(date=self.dates[event.version], comment=comment)
 
 
-def _build_justifier(session: AlignmentSession, version: int, *, calibrated: bool) -> _Justifier:
+def _build_justifier(
+    session: AlignmentSession, version: int, decisions: _PeopleDecisions, *, calibrated: bool
+) -> _Justifier:
     left, right = (vocabulary.entities for vocabulary in session.vocabularies)
     events: dict[NamePair, list[LedgerEvent]] = defaultdict(list)
     for event in session.store.iterate_events(0, version):
@@ -297,6 +361,13 @@ def _build_justifier(session: AlignmentSession, version: int, *, calibrated: boo
         calibrated,
         left,
         right,
+        {
+            (
+                NO_TERM_IRI if pair[0] == NO_ENTITY else left[pair[0]],
+                NO_TERM_IRI if pair[1] == NO_ENTITY else right[pair[1]],
+            ): row
+            for pair, row in decisions.recorded.items()
+        },
     )
 
 

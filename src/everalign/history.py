@@ -24,7 +24,7 @@ from everalign.state.inbox import RecordedDecision
 from everalign.state.intervals import build_link_set
 from everalign.state.ledger import EventKind, LedgerEvent, LinkSet, Pair, PartnerIndex
 from everalign.state.snapshots import SIDES
-from everalign.types import AlignmentStatus, LinkDifference, LinkEvent
+from everalign.types import AlignmentStatus, Decision, LinkDifference, LinkEvent
 
 # Removals come first, so that links are one-to-one after every single change.
 KIND_ORDER = ("retracted", "rejected", "withdrawn", "revised", "added", "confirmed", "rescored")
@@ -424,3 +424,37 @@ def _find_end(session: AlignmentSession, until: int | None) -> int:
 def _find_score(links: LinkSet, pair: Pair) -> float | None:
     state = links.links.get(pair)
     return None if state is None else state.score
+
+
+def list_decisions(
+    session: AlignmentSession,
+    entity: str | None = None,
+    author: str | None = None,
+    after: int = 0,
+    limit: int | None = None,
+) -> list[Decision]:
+    """List the decisions of the inbox, oldest first.
+
+    Args:
+        session: An open alignment.
+        entity: Name of an entity of either graph; all decisions if None.
+        author: Only decisions of this author.
+        after: Only decisions with a greater number.
+        limit: The most decisions to list.
+
+    Returns:
+        The decisions as they were recorded.
+
+    Raises:
+        InputError: No graph has the entity.
+    """
+    names, inbox = session.entity_names(), session.store.inbox
+    if entity is None:
+        rows = inbox.read_range(after)
+    else:
+        left, right = find_entity(entity, *names)
+        found = [] if left is None else inbox.read_of_entity(left=left)
+        found += [] if right is None else inbox.read_of_entity(right=right)
+        rows = [row for row in sorted(set(found)) if row.number > after]
+    chosen = [row for row in rows if author is None or row.author == author]
+    return [name_decision(row, *names) for row in chosen[:limit]]

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from math import inf
+from math import inf, isnan
 from typing import NamedTuple
 
 from everalign.decide import WaitingView, rank_link
@@ -141,7 +141,7 @@ class LinkPager:
         """
         if limit < 1:
             raise ConfigError(f"limit must be at least 1, not {limit}")
-        rows = list(islice(self.iterate(wanted, _parse_cursor(after), limit + 1), limit + 1))
+        rows = list(islice(self.iterate(wanted, parse_cursor(after), limit + 1), limit + 1))
         return rows[:limit], rows[limit - 1].cursor if len(rows) > limit else None
 
     def iterate(
@@ -320,11 +320,26 @@ def _convert_row(row: LinkInterval) -> PagedLink:
     return PagedLink(row.left, row.right, row.score, row.born, origin)
 
 
-def _parse_cursor(cursor: str | None) -> PagedLink | None:
+def parse_cursor(cursor: str | None) -> PagedLink | None:
+    """Find the link at which a page ends.
+
+    Args:
+        cursor: `PagedLink.cursor`; None for the first page.
+
+    Returns:
+        The link; None if there is no page before.
+
+    Raises:
+        ConfigError: It is not the end of a page.
+    """
     if cursor is None:
         return None
     try:
         origin, score, left, right = cursor.split()
-        return PagedLink(int(left), int(right), float(score), 0, ORIGINS[ORIGINS.index(origin)])
+        link = PagedLink(int(left), int(right), float(score), 0, ORIGINS[ORIGINS.index(origin)])
     except ValueError as error:
         raise ConfigError(f"{cursor!r} is not the end of a page") from error
+    # Beyond what the database can hold.
+    if not all(0 <= number < 2**31 for number in (link.left, link.right)) or isnan(link.score):
+        raise ConfigError(f"{cursor!r} is not the end of a page")
+    return link

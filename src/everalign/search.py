@@ -32,7 +32,7 @@ from everalign.label_attributes import (
     rank_label_attributes,
 )
 from everalign.session import AlignmentSession
-from everalign.state.files import refuse_link
+from everalign.state.files import StateLayout, refuse_link
 from everalign.state.link_table import split_chunks
 from everalign.state.snapshots import (
     SIDES,
@@ -41,7 +41,6 @@ from everalign.state.snapshots import (
     get_removed_array_name,
 )
 
-CACHE_FOLDER = "cache"
 INDEX_NAME = "labels.sqlite"
 # Changes with the tables, and with the way to find labels.
 FORMAT = 3
@@ -203,7 +202,23 @@ class LabelIndex:
             The label of each; of equally good ones the first in alphabetical order, since a graph
             has no order.
         """
-        labels: dict[int, str] = {}
+        labels = self.read_tagged_labels(side, entities, languages)
+        return {entity: text for entity, (text, _) in labels.items()}
+
+    def read_tagged_labels(
+        self, side: int, entities: Iterable[int], languages: Sequence[str] = ()
+    ) -> dict[int, tuple[str, str]]:
+        """Read the labels that entities are shown with, and their languages.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids of entities.
+            languages: As in `read_labels`.
+
+        Returns:
+            The label of each with its language tag, which is empty if there is none.
+        """
+        labels: dict[int, tuple[str, str]] = {}
         for chunk in split_chunks(sorted(set(entities))):
             marks = ", ".join("?" * len(chunk))
             sql = f"""
@@ -213,8 +228,8 @@ class LabelIndex:
             rows = self._fetch(sql, side, *chunk)
             # The sort is stable: in a language, the order is that of the attributes.
             rows.sort(key=lambda row: (row[3] == IRI_RANK, rank_language(row[2], languages)))
-            for entity, text, _, _ in rows:
-                labels.setdefault(entity, text)
+            for entity, text, language, _ in rows:
+                labels.setdefault(entity, (text, language))
         return labels
 
     def find_equal(self, text: str) -> list[EntityKey]:
@@ -345,7 +360,7 @@ def fold_text(text: str) -> str:
 
 
 def _find_path(session: AlignmentSession) -> Path:
-    path = session.path / CACHE_FOLDER / INDEX_NAME
+    path = StateLayout(session.path).cache / INDEX_NAME
     refuse_link(path.parent)
     refuse_link(path)
     return path

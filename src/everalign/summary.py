@@ -22,11 +22,14 @@ MAX_CLASSES = 5
 BIN_COUNT = 10
 
 
-def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
+def summarise_alignment(
+    session: AlignmentSession, max_classes: int = MAX_CLASSES
+) -> AlignmentSummary:
     """Summarise the links of the last version.
 
     Args:
         session: An open alignment that has a version.
+        max_classes: How many classes of each graph to list.
 
     Returns:
         Coverage, classes and confidence.
@@ -44,8 +47,8 @@ def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
         set(names[1].find_ids([link.right for link in links]).tolist()),
     )
     return AlignmentSummary(
-        _summarise_side(session, "left", linked[0]),
-        _summarise_side(session, "right", linked[1]),
+        _summarise_side(session, "left", linked[0], max_classes),
+        _summarise_side(session, "right", linked[1], max_classes),
         given_links=len(links) - len(scores),
         found_links=len(scores),
         blank_links=problems[BLANK_NODE_PROBLEM],
@@ -56,7 +59,9 @@ def summarise_alignment(session: AlignmentSession) -> AlignmentSummary:
     )
 
 
-def _summarise_side(session: AlignmentSession, side: Side, linked: set[int]) -> SideSummary:
+def _summarise_side(
+    session: AlignmentSession, side: Side, linked: set[int], max_classes: int
+) -> SideSummary:
     vocabulary = session.vocabulary(side)
     index = SIDES.index(side)
     triples, literals = session.snapshot.triples[index], session.snapshot.literals[index]
@@ -68,7 +73,7 @@ def _summarise_side(session: AlignmentSession, side: Side, linked: set[int]) -> 
     is_linked = np.isin(typed[:, 0], list(linked))
     linked_counts = Counter(typed[is_linked, 2].tolist())
     # Ties by id, so that the summary is the same in every run.
-    best = sorted(counts, key=lambda number: (-counts[number], number))[:MAX_CLASSES]
+    best = sorted(counts, key=lambda number: (-counts[number], number))[:max_classes]
     classes = (
         ClassSummary(vocabulary.entities[number], counts[number], linked_counts[number])
         for number in best

@@ -402,6 +402,22 @@ class EvidenceItem:
 
 
 @dataclass(frozen=True)
+class Contribution:
+    """What one kind of evidence adds to a confidence.
+
+    Args:
+        group: "prior" for what is expected of a candidate before anything is known of it;
+            "neighbours", "names and values", "rivals" (how other candidates of the two entities
+            do); "earlier rounds" for how far the score in use is from that of the evidence as it
+            is now; "may have no counterpart" for what is lost since an entity may be dangling.
+        value: What it adds; less than 0 if it takes away.
+    """
+
+    group: str
+    value: float
+
+
+@dataclass(frozen=True)
 class CandidateExplanation:
     """A candidate pair and the evidence for it.
 
@@ -412,6 +428,8 @@ class CandidateExplanation:
         support: Sum of the weights of all evidence, also of items too light to be listed.
         evidence: Matched neighbours, heaviest first; perhaps not all of them.
         evidence_count: How many there are.
+        contributions: What adds up to the confidence, in the order of a waterfall; empty for
+            trusted links, and if the method cannot tell.
     """
 
     left: str
@@ -420,6 +438,7 @@ class CandidateExplanation:
     support: float
     evidence: tuple[EvidenceItem, ...]
     evidence_count: int
+    contributions: tuple[Contribution, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -659,3 +678,130 @@ class EntityDetails:
     def counterpart(self) -> LabelledEntity | None:
         """The entity of the best of its links, if there is one."""
         return self.counterparts[0] if self.counterparts else None
+
+
+@dataclass(frozen=True)
+class FactValue:
+    """What a fact states: a neighbour or a literal.
+
+    Args:
+        text: The label of the neighbour, or the text of the literal.
+        name: The name (IRI) of the neighbour, or the literal as N-Triples writes it.
+        matched: Whether the other entity of the comparison has the same: the same text, or the
+            counterpart of the neighbour.
+        language: Language of the literal; empty if it has none.
+        is_literal: Whether it is a literal.
+    """
+
+    text: str
+    name: str
+    matched: bool
+    language: str
+    is_literal: bool
+
+
+@dataclass(frozen=True)
+class FactComparison:
+    """What two entities state by relations that correspond, side by side.
+
+    Args:
+        relation: Name of the relation or attribute of the first entity; empty if it has none.
+        inverse: Whether the relation leads to the entity.
+        other_relation: The one of the other entity that corresponds; empty if it has none.
+        other_inverse: Whether that leads to the other entity.
+        values: What the first entity states; perhaps not all.
+        other_values: What the other one states; perhaps not all.
+        value_count: How many values the first entity has.
+        other_value_count: How many the other one has.
+        kind: "same" if they share a value, "similar" if texts are nearly the same, "different" if
+            both have values and share none, "only entity" or "only candidate" if one has none.
+    """
+
+    relation: str
+    inverse: bool
+    other_relation: str
+    other_inverse: bool
+    values: tuple[FactValue, ...]
+    other_values: tuple[FactValue, ...]
+    value_count: int
+    other_value_count: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class QuestionCandidate:
+    """An entity that may be the answer to a question.
+
+    Args:
+        entity: The candidate.
+        confidence: The score of the pair.
+        is_link: Whether the two are linked now.
+        linked_with: The entity that the candidate is linked with now, if it is another one.
+        facts: The facts of both entities side by side, those that correspond first; perhaps not
+            all.
+        fact_count: How many comparisons there are.
+    """
+
+    entity: LabelledEntity
+    confidence: float
+    is_link: bool
+    linked_with: LabelledEntity | None
+    facts: tuple[FactComparison, ...]
+    fact_count: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """An entity whose counterpart is asked for.
+
+    Args:
+        key: Names the question: the side, a space, and the name of the entity.
+        entity: The entity.
+        counterpart: The entity that it is linked with now, if it is.
+        candidates: Its best candidates, five at most.
+        expected_gain: What an answer is expected to add to F1.
+        reason: Why it is asked: "unlinked", "linked" (but perhaps wrongly) or "disagreement".
+        opinions: What stands of earlier decisions about the entity, oldest first.
+        version: The version that it is about.
+    """
+
+    key: str
+    entity: LabelledEntity
+    counterpart: LabelledEntity | None
+    candidates: tuple[QuestionCandidate, ...]
+    expected_gain: float
+    reason: str
+    opinions: tuple[Decision, ...]
+    version: int
+
+
+@dataclass(frozen=True)
+class QuestionBatch:
+    """Questions to be asked together.
+
+    Args:
+        questions: The questions, best first.
+        remaining: How many questions are open for the author, these included.
+        expected_gain: What the answers to all of these are expected to add to F1.
+        version: The version that they are about.
+    """
+
+    questions: tuple[Question, ...]
+    remaining: int
+    expected_gain: float
+    version: int
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """An entity about which people have decided differently.
+
+    Args:
+        entity: Name of the entity.
+        side: "left" or "right".
+        decisions: What stands of the decisions about it, oldest first. The last one is in force.
+    """
+
+    entity: str
+    side: str
+    decisions: tuple[Decision, ...]

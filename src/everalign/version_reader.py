@@ -17,6 +17,8 @@ from everalign.graph import IntArray
 from everalign.history import describe_status, iterate_link_events
 from everalign.link_pages import LinkFilter, LinkPager, PagedLink
 from everalign.methods import ExplainableMethod, Method
+from everalign.review.questions import QuestionReader, align_relations
+from everalign.review.queue import QuestionQueue
 from everalign.search import LabelIndex
 from everalign.session import AlignmentSession
 from everalign.state import Side
@@ -64,6 +66,16 @@ class VersionReader:
             # To load it again would cost more than anything else.
             session.last_method = before.method
 
+    def take_decisions(self, decision_count: int) -> None:
+        """Go on to decisions that were recorded since.
+
+        Args:
+            decision_count: Number of the last one that counts.
+        """
+        self.decision_count = decision_count
+        for name in ("waiting", "pager"):
+            self.__dict__.pop(name, None)
+
     def close(self) -> None:
         """Close the alignment and the index of labels."""
         if "labels" in self.__dict__:
@@ -93,6 +105,21 @@ class VersionReader:
     def explainer(self) -> Explainer:
         """Explains links of the version."""
         return Explainer(self.session, self.names, self.method)
+
+    @property
+    def questions(self) -> QuestionReader:
+        """Describes the questions of the version, with all decisions that count."""
+        queue = self._questions.queue
+        last = queue.judgements.last_number
+        if last < self.decision_count:
+            queue.advance(self.session.store.inbox.read_range(last, self.decision_count))
+        return self._questions
+
+    @cached_property
+    def _questions(self) -> QuestionReader:
+        queue = QuestionQueue(self.session, self.method, self.decision_count)
+        relations = align_relations(self.session, self.method)
+        return QuestionReader(self.session, self.names, self.label_entities, queue, relations)
 
     @cached_property
     def labels(self) -> LabelIndex:
@@ -184,13 +211,16 @@ class VersionReader:
             for number in ids
         }
 
-    def describe_entity(self, name: str, side: Side | None, limit: int) -> EntityDetails:
+    def describe_entity(
+        self, name: str, side: Side | None, limit: int, *, with_candidates: bool = True
+    ) -> EntityDetails:
         """Describe an entity.
 
         Args:
             name: Its name.
             side: The graph; None for the one that has it.
             limit: The most literals and the most neighbours to list.
+            with_candidates: Whether to list its candidates, which costs most.
 
         Returns:
             Label, links, facts and candidates.
@@ -210,7 +240,7 @@ class VersionReader:
             self._describe_neighbours(index, entity, triples[:limit]),
             len(literals),
             len(triples),
-            self._list_candidates(index, entity),
+            self._list_candidates(index, entity) if with_candidates else (),
         )
 
     def list_candidates(self, name: str, side: Side | None) -> tuple[Candidate, ...]:

@@ -6,7 +6,8 @@ arrays, the alignment of relations, the index of labels. An answer reads what it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from math import inf
 from pathlib import Path
@@ -22,12 +23,15 @@ from everalign.state import Side
 from everalign.types import (
     AlignmentStatus,
     Candidate,
+    Disagreement,
     EntityDetails,
     EntityPage,
     EventPage,
     Explanation,
     LinkCounts,
     LinkPage,
+    Question,
+    QuestionBatch,
     RelationAlignment,
     SearchResult,
 )
@@ -131,12 +135,34 @@ class AlignmentView:
         with self._lock:
             reader = self._reader
             store = reader.session.store
-            has_version = store.newest_version() != reader.version
-            if not has_version and store.inbox.last_number() == reader.decision_count:
-                return False
+            if store.newest_version() == reader.version:
+                decision_count = store.inbox.last_number()
+                if decision_count == reader.decision_count:
+                    return False
+                reader.take_decisions(decision_count)
+                return True
             self._open_reader = self._read_newest(reader)
             reader.close()
             return True
+
+    @contextmanager
+    def reading(self, *, refresh: bool = False) -> Iterator[VersionReader]:
+        """Read several things of one version; other threads wait meanwhile.
+
+        Args:
+            refresh: Whether to look for a new version, and new decisions, first; a view that
+                follows does so in any case.
+
+        Yields:
+            The reader of the version that is shown.
+
+        Raises:
+            StateError: The view is closed.
+        """
+        with self._lock:
+            if refresh or self._follow:
+                self.refresh()
+            yield self._reader
 
     @_one_at_a_time
     def links(
@@ -289,6 +315,69 @@ class AlignmentView:
             InputError: The graph does not have the entity.
         """
         return self._reader.list_candidates(entity, side)
+
+    @_one_at_a_time
+    def questions(
+        self,
+        limit: int = 100,
+        *,
+        author: str = "",
+        side: Side | None = "left",
+        leave_out: Iterable[str] = (),
+        max_facts: int = 20,
+    ) -> QuestionBatch:
+        """Choose what to ask a person next.
+
+        First come entities that others have decided about differently, then those whose answers
+        are expected to correct the most. Nobody is asked about an entity whose counterpart is
+        known, that has none, or that they were unsure about; nor about a pair that was rejected.
+
+        Args:
+            limit: The most questions.
+            author: Who is asked.
+            side: "left" or "right" for entities of one graph; None for both, which takes more
+                answers to correct as much.
+            leave_out: `Question.key` of questions that are not to be asked now: put off, or shown
+                already.
+            max_facts: The most comparisons of facts for each candidate.
+
+        Returns:
+            The questions, best first, and what the answers are expected to add to F1.
+
+        Raises:
+            ConfigError: A number is out of range, or a key is no key of a question.
+        """
+        return self._reader.questions.ask(limit, author, side, leave_out, max_facts)
+
+    @_one_at_a_time
+    def question(self, entity: str, side: Side | None = None, *, max_facts: int = 20) -> Question:
+        """Ask about a certain entity, whatever is expected of the answer.
+
+        Args:
+            entity: Its name.
+            side: As in `entity`.
+            max_facts: As in `questions`.
+
+        Returns:
+            The question.
+
+        Raises:
+            InputError: The graph does not have the entity.
+        """
+        key = self._reader.find_entity(entity, side)
+        return self._reader.questions.describe([key], max_facts)[0]
+
+    @_one_at_a_time
+    def disagreements(self) -> list[Disagreement]:
+        """List the entities about which people have decided differently.
+
+        A disagreement is settled once more people agree with the decision in force, which is the
+        last one, than contradict it.
+
+        Returns:
+            The newest disagreement first.
+        """
+        return self._reader.questions.list_disagreements()
 
     @_one_at_a_time
     def dangling(self, side: Side, after: str | None = None, limit: int = 100) -> EntityPage:

@@ -20,6 +20,7 @@ from everalign.io import Triple, TripleReader
 
 NamePairs = list[tuple[str, str]]
 NAME_ATTRIBUTE = "name"
+RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
 class AnonymisedDataset:
@@ -154,6 +155,23 @@ class AnonymisedDataset:
             (left, right)
             for left, right in self.gold(t)
             if left not in old_left or right not in old_right
+        ]
+
+    def label_entities(self, labels: Iterable[tuple[str, str]], side: int) -> list[Triple]:
+        """Give entities labels that the files of the dataset have not.
+
+        Args:
+            labels: Pairs of a name in the dataset and a label.
+            side: 0 for the left graph, 1 for the right.
+
+        Returns:
+            Statements of `rdfs:label` with random names.
+        """
+        codes = self._codes[side]
+        return [
+            (codes[name], RDFS_LABEL, quote_literal(label))
+            for name, label in labels
+            if name in codes
         ]
 
     def original_left_name(self, code: str) -> str:

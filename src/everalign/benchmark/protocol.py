@@ -59,6 +59,8 @@ class BenchmarkRun:
         first_snapshot: The snapshot to fit on.
         last_snapshot: The last snapshot to update to; by default the last one of the dataset.
         names: Whether the names in the IRIs of snapshot 0 are given to the method.
+        kept_state: Where to put the state directory when the run is complete; it is removed if
+            None. A run that was complete before has none.
     """
 
     directory: Path
@@ -66,6 +68,7 @@ class BenchmarkRun:
     first_snapshot: int = 0
     last_snapshot: int | None = None
     names: bool = False
+    kept_state: Path | None = None
 
     def run(
         self,
@@ -125,7 +128,10 @@ class BenchmarkRun:
             _write_result(out, identity | {"snapshots": records})
             on_result(records[-1])
         # Not before the result is complete: a run is resumed from the state directory.
-        shutil.rmtree(state)
+        if self.kept_state is None:
+            shutil.rmtree(state)
+        else:
+            shutil.move(state, self.kept_state)
         return identity | {"snapshots": records}
 
     def _snapshots(self, dataset: ContEADataset) -> range:

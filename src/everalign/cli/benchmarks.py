@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING
 
 import click
@@ -21,11 +21,13 @@ from everalign.cli.inputs import (
     seed_option,
 )
 from everalign.cli.output import ProgressBar, format_count, format_value, print_json, print_table
+from everalign.cli.service import check_installed, serve_alignment
 
 if TYPE_CHECKING:
     from everalign.benchmark.dataset_builder import BuildResult
     from everalign.benchmark.dataset_statistics import SnapshotStatistics
     from everalign.benchmark.protocol import BenchmarkRun, SnapshotResult
+    from everalign.benchmark.synthetic import Sample
 
 # Widths are fixed because a line is printed as soon as its snapshot is done.
 RESULT_COLUMNS = (
@@ -181,24 +183,60 @@ def sample(
     _print_dataset_written(directory, snapshots)
 
 
-@click.command(epilog=format_examples("everalign demo", "everalign demo --triples 50000 --seed 7"))
+@click.command(
+    epilog=format_examples(
+        "everalign demo", "everalign demo --serve", "everalign demo --triples 50000 --seed 7"
+    )
+)
 @sample_size_option
 @method_option
 @seed_option
 @result_file_option
-def demo(triples: int, method: str | None, seed: int, result_file: Path | None) -> None:
+@click.option("--serve", is_flag=True, help="Open the result in a browser, to review it.")
+def demo(
+    triples: int, method: str | None, seed: int, result_file: Path | None, serve: bool
+) -> None:
     """Align two generated graphs over six snapshots.
 
-    Generates a dataset as `everalign sample` does and prints the scores of each snapshot.
+    Generates a dataset as `everalign sample` does and prints the scores of each snapshot. These
+    are from structure alone; then the entities get labels, in one more update, so that people can
+    read them. The last line is the command that opens the result.
     """
     from everalign.benchmark.protocol import BenchmarkRun
     from everalign.benchmark.synthetic import SampleConfig, generate_sample, write_sample
 
+    if serve:
+        check_installed()
+    state = Path(mkdtemp(prefix="everalign-demo-")) / "demo.state"
+    config = read_config(None, method, seed)
     with TemporaryDirectory() as scratch:
         dataset = Path(scratch) / "sample"
-        write_sample(generate_sample(SampleConfig(triples=triples, seed=seed)), dataset)
-        config = read_config(None, method, seed)
-        _run_benchmark(BenchmarkRun(dataset, config), result_file)
+        sample = generate_sample(SampleConfig(triples=triples, seed=seed))
+        write_sample(sample, dataset)
+        _run_benchmark(BenchmarkRun(dataset, config, kept_state=state), result_file)
+        if state.exists():
+            _add_labels(state, dataset, sample, seed)
+    if state.exists():
+        click.echo(f"Open the result: everalign serve {state}")
+    else:
+        state.parent.rmdir()
+    if serve and state.exists():
+        from everalign.service.settings import ServiceSettings
+
+        serve_alignment(ServiceSettings(state), open_browser=None)
+
+
+def _add_labels(state: Path, dataset: Path, sample: Sample, seed: int) -> None:
+    """Let the entities of a demo have labels, in a version of its own."""
+    from everalign.aligner import Aligner
+    from everalign.benchmark.anonymise import AnonymisedDataset
+    from everalign.benchmark.contea_format import ContEADataset
+
+    data = AnonymisedDataset(ContEADataset.open(dataset), seed)
+    left = data.label_entities(sample.left_labels(), 0)
+    right = data.label_entities(sample.right_labels(), 1)
+    with ProgressBar() as bar:
+        Aligner.open(state).update(left, right, bar)
 
 
 @click.command(

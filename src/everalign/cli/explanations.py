@@ -257,6 +257,7 @@ class _ExplanationPrinter:
         for candidate in explanation.candidates[:candidate_limit]:
             text = f"{self._name_other(candidate)}, support {candidate.support:.3f}"
             click.echo(clean_text(f"  {candidate.confidence:.3f}  {text}"))
+            _print_contributions(candidate)
             self._print_evidence(candidate, evidence_limit)
         _print_remainder(len(explanation.candidates) - candidate_limit, "candidate", indent=2)
         click.echo(clean_text(f"  {self._format_reason()}"))
@@ -294,6 +295,13 @@ class _ExplanationPrinter:
             _format_path(name(item.left_relation), left, inverse=item.left_inverse),
             _format_path(name(item.right_relation), right, inverse=item.right_inverse),
         )
+
+
+def _print_contributions(candidate: CandidateExplanation) -> None:
+    """What adds up to the confidence, without what is too little to be seen."""
+    parts = [part for part in candidate.contributions if abs(part.value) >= 0.0005]
+    if parts:
+        click.echo("    " + ", ".join(f"{part.group} {part.value:+.3f}" for part in parts))
 
 
 def _format_path(relation: str, neighbour: str, *, inverse: bool) -> str:

@@ -21,6 +21,8 @@ from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
 from everalign.cli.maintenance import backup, compact, restore, verify
 from everalign.cli.output import clean_text
 from everalign.cli.paper import paper
+from everalign.cli.review import decisions, report, review
+from everalign.cli.service import serve
 from everalign.errors import EverAlignError, SeedError
 
 ISSUES = "https://github.com/everalign/everalign/issues"
@@ -32,8 +34,8 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start": (init, demo, methods),
     "Keep up to date": (update, revert),
     "Look": (status, links, explain, relations, classes, history, diff, evaluate, plot),
-    "Decide": (confirm, reject, no_counterpart, unsure, withdraw),
-    "Hand on": (export, changes, check_sssom),
+    "Decide": (serve, review, confirm, reject, no_counterpart, unsure, withdraw, decisions),
+    "Hand on": (export, changes, report, check_sssom),
     "Maintain": (verify, backup, restore, compact),
     "Benchmark": (bench, paper, sample, datasets),
 }

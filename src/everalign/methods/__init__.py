@@ -4,6 +4,7 @@ from everalign.methods.base import (
     AlignmentTask,
     CandidateChanges,
     CandidateEvidence,
+    CandidateScores,
     DecisionChange,
     EvidencePiece,
     ExplainableMethod,
@@ -11,6 +12,7 @@ from everalign.methods.base import (
     IncrementalMethod,
     Method,
     RelationMatch,
+    ScoringMethod,
     StateArrays,
 )
 from everalign.methods.registry import (
@@ -28,6 +30,7 @@ __all__ = [
     "AlignmentTask",
     "CandidateChanges",
     "CandidateEvidence",
+    "CandidateScores",
     "DecisionChange",
     "EvidencePiece",
     "ExplainableMethod",
@@ -36,6 +39,7 @@ __all__ = [
     "Method",
     "MethodEntry",
     "RelationMatch",
+    "ScoringMethod",
     "StateArrays",
     "create_method",
     "get_method_entry",

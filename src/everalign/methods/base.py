@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -348,6 +348,8 @@ class CandidateEvidence:
         confidence: The score of the pair.
         support: Sum of the weights of all evidence, also of pieces too light to be listed.
         pieces: The evidence, heaviest first; perhaps described only as it is read.
+        contributions: What adds up to the confidence, by name and in order; empty if the method
+            cannot tell.
     """
 
     left: int
@@ -355,6 +357,7 @@ class CandidateEvidence:
     confidence: float
     support: float
     pieces: Sequence[EvidencePiece]
+    contributions: Sequence[tuple[str, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -408,6 +411,34 @@ class ExplainableMethod(Protocol):
 
         Returns:
             Pairs of relations, best first.
+        """
+        ...
+
+
+class CandidateScores(NamedTuple):
+    """The candidate pairs that a method considers, with all competitors of each.
+
+    Attributes:
+        left: Left entity of each.
+        right: Right entity of each.
+        confidence: Its confidence.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    confidence: NDArray[np.float32]
+
+
+# Checked at run time: of other methods only links and proposals are known.
+@runtime_checkable
+class ScoringMethod(Protocol):
+    """A method that keeps the scores of all its candidates, after `fit` or `load`."""
+
+    def candidate_scores(self) -> CandidateScores:
+        """List all candidates, whether they are selected or not.
+
+        Returns:
+            The candidates, sorted by left and then by right id.
         """
         ...
 

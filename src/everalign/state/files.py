@@ -117,6 +117,11 @@ class StateLayout:
         return (self.inbox, *(Path(f"{self.inbox}{end}") for end in ("-wal", "-shm", "-journal")))
 
     @property
+    def cache(self) -> Path:
+        """The folder of what readers derive, such as the index of labels; it may be deleted."""
+        return self.root / "cache"
+
+    @property
     def lock(self) -> Path:
         """The file that a writer locks."""
         return self.root / "lock"

@@ -93,6 +93,7 @@ class DecisionRequest(NamedTuple):
         author: Who decides.
         comment: Why, in words.
         key: Makes a repeated request harmless; None for a key that no other request has.
+        decided_at: When it was decided (ISO 8601), if that was earlier; empty for now.
     """
 
     pair: Pair
@@ -100,6 +101,7 @@ class DecisionRequest(NamedTuple):
     author: str = ""
     comment: str = ""
     key: str | None = None
+    decided_at: str = ""
 
 
 class DecisionInbox:
@@ -184,6 +186,22 @@ class DecisionInbox:
         sql = f"SELECT {_COLUMNS} FROM decision WHERE {condition} ORDER BY number"
         return _parse_rows(self._database.fetch_rows(sql, *ids.values()))
 
+    def read_of_request(self, key: str) -> list[RecordedDecision]:
+        """Read the decisions that one request has recorded.
+
+        Args:
+            key: The key of the request.
+
+        Returns:
+            The decisions with this key, or with this key, a slash and a number; oldest first.
+        """
+        sql = f"SELECT {_COLUMNS} FROM decision WHERE key = ? OR (key >= ? AND key < ?)"
+        # "0" is the character after the slash.
+        rows = _parse_rows(self._database.fetch_rows(sql, key, f"{key}/", f"{key}0"))
+        return sorted(
+            row for row in rows if row.key == key or row.key.removeprefix(f"{key}/").isdecimal()
+        )
+
     @staticmethod
     def _append(
         connection: sqlite3.Connection,
@@ -203,7 +221,7 @@ class DecisionInbox:
             *request.pair,
             request.kind,
             request.author,
-            decided_at,
+            request.decided_at or decided_at,
             request.comment,
             seen_version,
         )

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from everalign.errors import StateDamagedError, StateError
 from everalign.state.catalogue import Catalogue
-from everalign.state.decision_table import EntityOfSide
+from everalign.state.decision_table import EntityOfSide, StoredDecision
 from everalign.state.decisions import DecisionKind
 from everalign.state.files import StateLayout
 from everalign.state.folding import DecisionPlanner
@@ -237,6 +237,20 @@ class LedgerReader:
         """
         number = self._resolve_version(version)
         return {row.pair: row.kind for row in self._catalogue.decisions.read_all(number)}
+
+    def read_stored_decisions(self, version: int | None = None) -> list[StoredDecision]:
+        """Read all decisions in force, with the numbers that they have in the inbox.
+
+        Args:
+            version: The version; the last one by default.
+
+        Returns:
+            The decisions, oldest first.
+
+        Raises:
+            StateError: There is no such version.
+        """
+        return self._catalogue.decisions.read_all(self._resolve_version(version))
 
     def read_decision_starts(self) -> dict[Pair, int]:
         """Read since when each decision of the last version is in force.

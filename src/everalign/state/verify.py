@@ -305,6 +305,8 @@ class _Verifier:
         for path in sorted(self._layout.root.rglob("*")):
             if path in named or path in coming or path.parent in coming:
                 continue
+            if path.is_relative_to(self._layout.cache):
+                continue  # nothing depends on it
             if path.parent not in named and path.parent != self._layout.root:
                 continue  # its folder is named in its place
             yield Finding(self._name(path), "no row names it", Remedy.REMOVE_FILE)

@@ -52,8 +52,14 @@ from everalign.io.links.same_as import (
     write_classes,
     write_relations,
 )
-from everalign.io.links.sssom import NO_LICENSE, JustifiedMapping, MappingSet, write_sssom
-from everalign.io.links.sssom_check import Problem, check_sssom
+from everalign.io.links.sssom import (
+    NO_LICENSE,
+    NO_TERM_IRI,
+    JustifiedMapping,
+    MappingSet,
+    write_sssom,
+)
+from everalign.io.links.sssom_check import Curation, Problem, check_sssom, read_curations
 
 __all__ = [
     "BLANK_NODE_PREFIX",
@@ -62,11 +68,13 @@ __all__ = [
     "LINK_FORMATS",
     "LINK_PREDICATES",
     "NO_LICENSE",
+    "NO_TERM_IRI",
     "REFUSED",
     "SEVERAL",
     "SWAPPED",
     "UNKNOWN",
     "WELL_KNOWN_PREFIXES",
+    "Curation",
     "ExportStyle",
     "JustifiedMapping",
     "LinkChange",
@@ -86,6 +94,7 @@ __all__ = [
     "find_name_problem",
     "find_rdf_problem",
     "iterate_links",
+    "read_curations",
     "read_links",
     "write_change_feed",
     "write_classes",

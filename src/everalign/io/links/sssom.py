@@ -6,13 +6,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import IO, NamedTuple
 
 from everalign.errors import ConfigError, InputError
 from everalign.io.links.records import (
     LINK_PREDICATES,
+    SSSOM,
     SSSOM_PREFIXES,
     Prefixes,
     check_iri,
@@ -43,6 +44,10 @@ _PREDICATE_PREFIXES = {"schema": "http://schema.org/"}
 MAX_LISTED_PREFIXES = 20
 NEGATED = "Not"
 NO_TERM_FOUND = "sssom:NoTermFound"
+NO_TERM_IRI = f"{SSSOM}NoTermFound"
+# Identifiers of people, whose prefix nobody has to give.
+WELL_KNOWN_REVIEWERS = {"orcid": "https://orcid.org/"}
+_REVIEWER = re.compile(r"[A-Za-z][\w.-]*:[\w.-]+")
 
 # Slots of a mapping set, allowed in the metadata block, in the order of the schema.
 MAPPING_SET_SLOTS = _split_names("""
@@ -149,6 +154,10 @@ class JustifiedMapping(NamedTuple):
     comment: str = ""
     left_label: str = ""
     right_label: str = ""
+    reviewer: str = ""
+    """Who decided: a CURIE, an IRI or any name."""
+
+    review_date: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,6 +210,7 @@ def write_sssom(rows: Iterable[JustifiedMapping], stream: IO[bytes], about: Mapp
     """
     rows = list(rows)
     _check_prefixes(rows, about)
+    about = _add_reviewer_prefixes(rows, about)
     table = [_make_slots(row, about) for row in rows]
     # The canonical order: by the values of the slots in the order of the schema.
     table.sort(key=lambda row: tuple(row.values()))
@@ -225,11 +235,13 @@ def _make_slots(row: JustifiedMapping, about: MappingSet) -> dict[str, str]:
         "object_id": _make_curie(row.right, about),
         "object_label": row.right_label,
         "mapping_justification": row.justification,
+        **_make_reviewer_slots(row.reviewer, about),
         "subject_source": _make_curie(about.left_source, about) if about.left_source else "",
         "object_source": _make_curie(about.right_source, about) if about.right_source else "",
         "mapping_tool": row.tool,
         "mapping_tool_version": row.tool_version,
         "mapping_date": row.date,
+        "review_date": row.review_date,
         "confidence": _format_score(row.confidence),
         "similarity_score": _format_score(row.similarity),
         "comment": row.comment,
@@ -240,6 +252,7 @@ def _check_prefixes(rows: Sequence[JustifiedMapping], about: MappingSet) -> None
     """Check that there is a prefix for every IRI, and name all that are missing."""
     sources = [source for source in (about.left_source, about.right_source) if source]
     iris = {*sources, *(iri for row in rows for iri in (row.left, row.right))}
+    iris.discard(NO_TERM_IRI)
     missing = Counter(
         suggest_namespace(iri)
         for iri in iris
@@ -258,7 +271,32 @@ def _check_prefixes(rows: Sequence[JustifiedMapping], about: MappingSet) -> None
         )
 
 
+def _add_reviewer_prefixes(rows: Sequence[JustifiedMapping], about: MappingSet) -> MappingSet:
+    """Declare the prefix of people's identifiers, if it is used and not declared."""
+    known = {**WELL_KNOWN_REVIEWERS, **about.prefixes.names}
+    is_used = any(row.reviewer.startswith(tuple(_list_starts(known))) for row in rows)
+    return replace(about, prefixes=Prefixes(known)) if is_used else about
+
+
+def _list_starts(prefixes: Mapping[str, str]) -> Iterator[str]:
+    for name in WELL_KNOWN_REVIEWERS:
+        yield from (f"{name}:", prefixes[name])
+
+
+def _make_reviewer_slots(reviewer: str, about: MappingSet) -> dict[str, str]:
+    """An identifier of a person as `reviewer_id`, any other name as `reviewer_label`."""
+    prefix = reviewer.partition(":")[0]
+    curie = about.prefixes.format_curie(reviewer) if is_absolute_iri(reviewer) else None
+    if curie is None and prefix in about.prefixes.names and _REVIEWER.fullmatch(reviewer):
+        curie = reviewer
+    # Several values of a cell are separated by bars.
+    label = "" if curie else reviewer.replace("|", "\\|")
+    return {"reviewer_id": curie or "", "reviewer_label": label}
+
+
 def _make_curie(iri: str, about: MappingSet) -> str:
+    if iri == NO_TERM_IRI:
+        return NO_TERM_FOUND
     curie = about.prefixes.format_curie(iri)
     assert curie is not None, "prefixes are checked before"
     return curie
@@ -297,6 +335,9 @@ def _format_metadata(
         for name, iri in sorted(declared.items())
         if name in used and name not in SSSOM_PREFIXES
     }
+    if any(row["review_date"] for row in table):
+        # `review_date` came with this version of the schema.
+        yield '#sssom_version: "1.1"'
     yield "#curie_map:" if prefixes else "#curie_map: {}"
     for name, iri in prefixes.items():
         yield f"#  {name}: {_format_scalar(iri)}"

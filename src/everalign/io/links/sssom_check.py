@@ -94,10 +94,22 @@ def read_sssom(path: Path) -> Iterator[LinkLine]:
     Raises:
         InputError: The file is not SSSOM, or a mapping has another predicate.
     """
+    for slots, prefixes, line in _iterate_mappings(path):
+        # That an entity has no counterpart is no link either.
+        is_absent = sssom.NO_TERM_FOUND in (slots["subject_id"], slots["object_id"])
+        is_curated = slots.get("mapping_justification") in CURATED
+        if slots.get("predicate_modifier") != sssom.NEGATED and not (is_absent and is_curated):
+            yield _make_link(slots, prefixes, path, line)
+
+
+def _iterate_mappings(path: Path) -> Iterator[tuple[dict[str, str], dict[str, str], int]]:
+    """The slots of each mapping of a file, the prefixes of the file, and the line."""
     block, table = _split_file(path)
     metadata, problems = _parse_metadata(block)
     if problems:
         raise InputError(problems[0].problem, path=path, line=problems[0].line)
+    # A slot that all mappings share may be in the metadata alone.
+    shared = {name: metadata.get_text(name) for name in sssom.PROPAGATED_SLOTS}
     prefixes = {**SSSOM_PREFIXES, **metadata.prefixes}
     rows = _parse_rows(table)
     header = next(rows, None)
@@ -110,29 +122,106 @@ def read_sssom(path: Path) -> Iterator[LinkLine]:
         if row.error or len(row.cells) != len(columns):
             problem = row.error or f"expected {len(columns)} cells, found {len(row.cells)}"
             raise InputError(problem, path=path, line=row.line)
-        slots = dict(zip(columns, row.cells, strict=True))
-        if slots.get("predicate_modifier") != sssom.NEGATED:
-            yield _make_link(slots, prefixes, path, row.line)
+        slots = {**shared, **dict(zip(columns, row.cells, strict=True))}
+        yield slots, prefixes, row.line
+
+
+class Curation(NamedTuple):
+    """A mapping that a person has judged."""
+
+    left: str
+    """The subject; empty if the object has no counterpart."""
+
+    right: str
+    """The object; empty if the subject has no counterpart."""
+
+    negated: bool
+    reviewer: str
+    """Who judged it: a CURIE, or a name; empty if the file does not tell."""
+
+    date: str
+    """ISO 8601; empty if the file does not tell."""
+
+    comment: str
+    line: int
+
+    @property
+    def has_counterpart(self) -> bool:
+        """Whether it is about two entities."""
+        return bool(self.left and self.right)
+
+
+# Justifications of mappings that people have judged.
+CURATED = ("semapv:ManualMappingCuration", "semapv:MappingReview")
+
+
+def read_curations(path: Path) -> Iterator[Curation]:
+    """Read the mappings of an SSSOM file that people have judged, negated ones as well.
+
+    Args:
+        path: The file, optionally compressed.
+
+    Yields:
+        Each of them, in the order of the file.
+
+    Raises:
+        InputError: The file is not SSSOM, or a mapping has another predicate.
+    """
+    for slots, prefixes, line in _iterate_mappings(path):
+        if slots.get("mapping_justification") in CURATED:
+            yield _make_curation(slots, prefixes, path, line)
+
+
+def _make_curation(
+    slots: Mapping[str, str], prefixes: Mapping[str, str], path: Path, line: int
+) -> Curation:
+    ends = slots["subject_id"], slots["object_id"]
+    is_absent = [curie == sssom.NO_TERM_FOUND for curie in ends]
+    if all(is_absent):
+        raise InputError("has no entity", path=path, line=line)
+    _check_predicate(slots, path, line)
+    left, right = (
+        "" if absent else _expand(curie, prefixes, path, line)
+        for curie, absent in zip(ends, is_absent, strict=True)
+    )
+    reviewer = slots.get("reviewer_id") or slots.get("reviewer_label", "").replace("\\|", "|")
+    return Curation(
+        left,
+        right,
+        slots.get("predicate_modifier") == sssom.NEGATED,
+        reviewer or slots.get("author_id") or slots.get("author_label") or "",
+        slots.get("review_date") or slots.get("mapping_date") or "",
+        slots.get("comment", ""),
+        line,
+    )
 
 
 def _make_link(
     slots: Mapping[str, str], prefixes: Mapping[str, str], path: Path, line: int
 ) -> LinkLine:
-    predicate = slots["predicate_id"]
-    if predicate not in sssom.SAME_PREDICATES:
-        problem = f"expected {' or '.join(sssom.SAME_PREDICATES)}, found {shorten_text(predicate)}"
-        raise InputError(problem, path=path, line=line)
-    check_curie = _make_curie_check(prefixes)
+    _check_predicate(slots, path, line)
     names = []
     for curie in (slots["subject_id"], slots["object_id"]):
         if curie == sssom.NO_TERM_FOUND:
             problem = f"expected an entity, found {sssom.NO_TERM_FOUND}"
             raise InputError(problem, path=path, line=line)
-        if problem := check_curie(curie):
-            raise InputError(problem, path=path, line=line)
-        prefix, _, local_name = curie.partition(":")
-        names.append(prefixes[prefix] + local_name)
+        names.append(_expand(curie, prefixes, path, line))
     return LinkLine(names[0], names[1], line)
+
+
+def _check_predicate(slots: Mapping[str, str], path: Path, line: int) -> None:
+    predicate = slots["predicate_id"]
+    if predicate not in sssom.SAME_PREDICATES:
+        problem = f"expected {' or '.join(sssom.SAME_PREDICATES)}, found {shorten_text(predicate)}"
+        raise InputError(problem, path=path, line=line)
+
+
+def _expand(curie: str, prefixes: Mapping[str, str], path: Path, line: int) -> str:
+    """The IRI of a CURIE."""
+    if problem := _make_curie_check(prefixes)(curie):
+        raise InputError(problem, path=path, line=line)
+    prefix, _, local_name = curie.partition(":")
+    return prefixes[prefix] + local_name
 
 
 # Parsing

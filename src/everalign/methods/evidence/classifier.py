@@ -392,13 +392,41 @@ class PairClassifier:
         if self.literal_model is None:
             return self._predict_with(self.neighbour_model, rows, folds)
         out = np.empty(len(rows), dtype=np.float32)
-        comparable = _mark_comparable(rows, self.feature_names)
-        for model, chosen in (
-            (self.neighbour_model, np.flatnonzero(~comparable)),
-            (self.literal_model, np.flatnonzero(comparable)),
-        ):
+        for model, chosen in self._share_out(rows):
             out[chosen] = self._predict_with(model, rows[chosen], folds[chosen])
         return out
+
+    def choose_models(self, rows: FloatArray) -> list[tuple[TreeModel, NDArray[np.int64]]]:
+        """Choose the trees that score each row.
+
+        Args:
+            rows: Rows of features, with the columns `feature_names`.
+
+        Returns:
+            Models, each with the numbers of its rows. A model sees the columns `take_columns`.
+        """
+        return [(model.model, chosen) for model, chosen in self._share_out(rows)]
+
+    def take_columns(self, rows: FloatArray, model: TreeModel) -> FloatArray:
+        """Take the columns that a model sees.
+
+        Args:
+            rows: Rows of features, with the columns `feature_names`.
+            model: One of `choose_models`.
+
+        Returns:
+            Rows with the columns of the model.
+        """
+        return _take_columns(rows, self.feature_names, model.feature_names)
+
+    def _share_out(self, rows: FloatArray) -> list[tuple[CrossFittedModel, NDArray[np.int64]]]:
+        if self.literal_model is None:
+            return [(self.neighbour_model, np.arange(len(rows)))]
+        comparable = _mark_comparable(rows, self.feature_names)
+        return [
+            (self.neighbour_model, np.flatnonzero(~comparable)),
+            (self.literal_model, np.flatnonzero(comparable)),
+        ]
 
     def predict_matches(
         self, rows: FloatArray, fold: NDArray[np.int64] | None = None

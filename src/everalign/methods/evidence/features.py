@@ -379,6 +379,14 @@ COMPETITOR_FEATURES = (
     "word_margin",
 )
 
+# Columns that tell how a candidate does beside its competitors. `candidate_count` and
+# `competitor_probability` are about competitors alone.
+COMPETITOR_COLUMNS = frozenset(
+    f"{name}_{side}"
+    for side in ("left", "right")
+    for name in (*COMPETITOR_FEATURES, "candidate_count", "competitor_probability")
+) | {"min_support_margin"}
+
 
 def list_competitor_columns(cardinality: Cardinality) -> frozenset[str]:
     """List the columns that compare candidates which do not exclude each other.

@@ -17,6 +17,7 @@ from everalign.methods.base import (
     AlignmentTask,
     CandidateChanges,
     CandidateEvidence,
+    CandidateScores,
     RelationMatch,
     StateArrays,
 )
@@ -31,6 +32,7 @@ from everalign.methods.evidence.candidate_store import Pairs
 from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.contributions import ContributionModel, list_parts
 from everalign.methods.evidence.dangling import MatchState
 from everalign.methods.evidence.evidence_lists import list_evidence
 from everalign.methods.evidence.incremental_state import (
@@ -42,6 +44,7 @@ from everalign.methods.evidence.incremental_state import (
 )
 from everalign.methods.evidence.propagation import GraphPair, Vectors, propagate
 from everalign.methods.evidence.relations import RelationInclusions, list_relation_matches
+from everalign.methods.evidence.rescoring import Rescoring
 from everalign.methods.evidence.saved_state import SavedChanges, list_decisions
 from everalign.methods.evidence.training import SeedSplit, run_final_rounds, train_models
 from everalign.methods.evidence.updates import (
@@ -86,6 +89,8 @@ class Evidence:
         self._changes: tuple[SavedChanges, LinkChanges] | None = None
         # The state that the inclusions were computed from, and these.
         self._explained: tuple[AlignmentState, RelationInclusions] | None = None
+        # The models that contributions are computed for, and what that needs.
+        self._contributions: tuple[TrainedModels, ContributionModel] | None = None
 
     @property
     def _inclusions(self) -> RelationInclusions:
@@ -248,12 +253,40 @@ class Evidence:
         column, entity = (0, left) if right is None else (1, right)
         anchors = blocks.anchors[blocks.anchors[:, column] == entity]
         pairs += [(left_id, right_id, 1.0) for left_id, right_id in anchors.tolist()]
+        contributions = [*self._list_contributions(found), *([()] * len(anchors))]
         explained = []
-        for left_id, right_id, score in pairs:
+        for (left_id, right_id, score), parts in zip(pairs, contributions, strict=True):
             pieces = list_evidence(graphs, matches, inclusions, left_id, right_id)
-            explained.append(CandidateEvidence(left_id, right_id, score, pieces.support, pieces))
+            explained.append(
+                CandidateEvidence(left_id, right_id, score, pieces.support, pieces, parts)
+            )
         # Ids last, so that the order is the same in every run.
         return sorted(explained, key=lambda c: (-c.confidence, -c.support, c.left, c.right))
+
+    def _list_contributions(self, pairs: Pairs) -> list[tuple[tuple[str, float], ...]]:
+        """What adds up to the confidence of each candidate."""
+        state, models = self._state, self._state.models
+        # Vectors of another method cost more to compute again than an explanation may take.
+        if models is None or self._compute_vectors is not None or not len(pairs.row):
+            return [()] * len(pairs.row)
+        if self._contributions is None or self._contributions[0] is not models:
+            self._contributions = models, ContributionModel(models.classifier)
+        nothing = np.empty(0, np.int64)
+        rescoring = Rescoring(state.blocks, models, self._inclusions, (nothing, nothing))
+        store = state.blocks.candidates
+        parts = self._contributions[1].split_prediction(rescoring.compute_features(pairs))
+        columns = (store.column(name)[pairs.row] for name in ("probability", "confidence"))
+        return list_parts(parts, *columns)
+
+    def candidate_scores(self) -> CandidateScores:
+        """List all candidates, whether they are selected or not.
+
+        Returns:
+            The candidates, sorted by left and then by right id.
+        """
+        pairs = self._state.blocks.candidates.list_all()
+        confidence = self._state.blocks.candidates.column("confidence")[pairs.row]
+        return CandidateScores(pairs.left, pairs.right, confidence)
 
     def relations(self, task: AlignmentTask) -> list[RelationMatch]:  # noqa: ARG002
         """List the relations and attributes that correspond, best first.

@@ -122,6 +122,21 @@ class Rescoring:
         self._refresh_matches(new, before, after)
         return ScoredRows(new, before, after)
 
+    def compute_features(self, pairs: Pairs) -> FloatArray:
+        """Compute the features of candidates as they are now; nothing is changed.
+
+        Args:
+            pairs: Candidates.
+
+        Returns:
+            A row of features for each.
+        """
+        every = np.arange(len(pairs.row))
+        is_old = np.ones(len(every), dtype=np.bool_)
+        columns = self._take_columns(pairs.row, is_old)
+        compared = self._compare(pairs.left, pairs.right, columns, every, is_old)
+        return self._compute_features(pairs.left, pairs.right, compared)
+
     def _refresh_matches(self, pairs: Pairs, before: FloatArray, after: FloatArray) -> None:
         min_probability = self.state.config.min_match_probability
         begins = (before < min_probability) & (after >= min_probability)

@@ -46,6 +46,8 @@ class TreeModel(NamedTuple):
         nan_fails: Whether the test fails for a missing value.
         kept: The bits that stay set if the test fails.
         leaf_value: For each tree the values of its leaves, from left to right.
+        leaf_count: How many training rows fell into each leaf: what to expect of a row whose
+            features are not known. Only contributions need it.
     """
 
     feature_names: tuple[str, ...]
@@ -55,6 +57,7 @@ class TreeModel(NamedTuple):
     nan_fails: BoolArray
     kept: BitArray
     leaf_value: NDArray[np.float64]
+    leaf_count: NDArray[np.float64]
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """Predict the probability of each row.
@@ -66,7 +69,7 @@ class TreeModel(NamedTuple):
             A probability for each row.
         """
         out = np.empty(len(rows), dtype=np.float32)
-        _predict_rows(rows, *self[1:], out)
+        _predict_rows(rows, *self[1:-1], out)
         return out
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -102,9 +105,10 @@ class TreeModel(NamedTuple):
         sizes = np.diff(self.tree_start)
         if not (
             self.leaf_value.shape == (len(sizes), MAX_LEAVES + 1)
+            and self.leaf_count.shape == self.leaf_value.shape
             and self.tree_start[0] == 0
             and np.all((sizes >= 0) & (sizes < MAX_LEAVES))
-            and all(len(column) == self.tree_start[-1] for column in self[2:-1])
+            and all(len(column) == self.tree_start[-1] for column in self[2:-2])
             and np.all((self.feature >= 0) & (self.feature < len(self.feature_names)))
         ):
             return False
@@ -130,7 +134,7 @@ def average_models(models: Sequence[TreeModel]) -> TreeModel:
         model.tree_start[:-1] + offset for model, offset in zip(models, offsets[:-1], strict=True)
     ]
     columns = zip(*(model[2:] for model in models), strict=True)
-    feature, threshold, nan_fails, kept, leaf_value = map(np.concatenate, columns)
+    feature, threshold, nan_fails, kept, leaf_value, leaf_count = map(np.concatenate, columns)
     return TreeModel(
         models[0].feature_names,
         np.append(np.concatenate(starts), offsets[-1]),
@@ -139,7 +143,15 @@ def average_models(models: Sequence[TreeModel]) -> TreeModel:
         nan_fails,
         kept,
         leaf_value / len(models),
+        leaf_count,
     )
+
+
+class _Leaf(NamedTuple):
+    """Value of a leaf, and the number of training rows that fell into it."""
+
+    value: float
+    row_count: float
 
 
 class _Node(NamedTuple):
@@ -173,9 +185,10 @@ def parse_trees(text: str) -> TreeModel:
     except (KeyError, IndexError, ValueError, RecursionError) as error:
         raise StateDamagedError(f"a model cannot be read: {error}") from None
     nodes = [node for tree, _ in parsed for node in tree]
-    leaf_value = np.zeros((len(parsed), MAX_LEAVES + 1))
-    for row, (_, leaves) in zip(leaf_value, parsed, strict=True):
-        row[: len(leaves)] = leaves
+    leaf_value, leaf_count = (np.zeros((len(parsed), MAX_LEAVES + 1)) for _ in range(2))
+    for tree, (_, leaves) in enumerate(parsed):
+        leaf_value[tree, : len(leaves)] = [leaf.value for leaf in leaves]
+        leaf_count[tree, : len(leaves)] = [leaf.row_count for leaf in leaves]
     return TreeModel(
         names,
         np.cumsum([0, *(len(tree) for tree, _ in parsed)], dtype=np.int64),
@@ -184,6 +197,7 @@ def parse_trees(text: str) -> TreeModel:
         np.array([node.nan_fails for node in nodes], dtype=np.bool_),
         np.array([node.kept for node in nodes], dtype=np.uint32),
         leaf_value,
+        leaf_count,
     )
 
 
@@ -192,26 +206,27 @@ def _parse_fields(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.split("\n") if "=" in line)
 
 
-def _parse_tree(fields: dict[str, str], feature_count: int) -> tuple[list[_Node], list[float]]:
-    """The inner nodes of a tree, and the values of its leaves from left to right."""
+def _parse_tree(fields: dict[str, str], feature_count: int) -> tuple[list[_Node], list[_Leaf]]:
+    """The inner nodes of a tree in order, and its leaves from left to right."""
     values = [float(value) for value in fields["leaf_value"].split()]
     if not 1 <= len(values) <= MAX_LEAVES or fields.get("is_linear", "0") != "0":
         raise ValueError(f"a tree has not 1 to {MAX_LEAVES} leaves of one value each")
     if len(values) == 1:
-        return [], values
+        return [], [_Leaf(values[0], 1.0)]
+    counts = [float(count) for count in fields["leaf_count"].split()]
     left_child, right_child, feature, decision_type = (
         [int(value) for value in fields[name].split()]
         for name in ("left_child", "right_child", "split_feature", "decision_type")
     )
     threshold = [float(value) for value in fields["threshold"].split()]
     nodes: list[_Node] = []
-    leaves: list[float] = []
+    leaves: list[_Leaf] = []
 
     def add_subtree(child: int) -> int:
         """Add the nodes and leaves of a subtree; returns the bits of its leaves."""
         # Numbers of leaves are stored as their complements.
         if child < 0:
-            leaves.append(values[~child])
+            leaves.append(_Leaf(values[~child], counts[~child]))
             return 1 << (len(leaves) - 1)
         if not 0 <= feature[child] < feature_count or len(nodes) >= len(values):
             raise ValueError("a tree refers to what is not there")

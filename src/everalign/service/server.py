@@ -1,0 +1,143 @@
+"""Running a server: the port, the addresses to open, and the end."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Thread
+from urllib.parse import quote
+
+import uvicorn
+
+from everalign.errors import ConfigError
+from everalign.service.app import create_app
+from everalign.service.identity import Identities
+from everalign.service.settings import ServiceSettings, Token
+
+# Enough for a department; more at once would only wait.
+MAX_CONNECTIONS = 300
+KEEP_ALIVE_SECONDS = 75
+SHUTDOWN_SECONDS = 3
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """An address that signs in once.
+
+    Args:
+        url: The address.
+        token: Whose it is.
+    """
+
+    url: str
+    token: Token
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    """What a server tells when it begins to listen.
+
+    Args:
+        settings: Its settings, with the port that it got.
+        url: Its address.
+        invitations: An address for each token.
+        reconciliation: The address of the reconciliation service.
+    """
+
+    settings: ServiceSettings
+    url: str
+    invitations: tuple[Invitation, ...]
+    reconciliation: str
+
+
+def run_server(
+    settings: ServiceSettings,
+    announce: Callable[[RunningServer], None],
+    *,
+    log_level: str = "warning",
+) -> None:
+    """Serve an alignment until the process is interrupted.
+
+    Args:
+        settings: What to serve, where and to whom.
+        announce: Called when the server listens.
+        log_level: What to log: "warning", "info" or "debug".
+
+    Raises:
+        ConfigError: The port is taken, or the address is not one of this machine.
+        StateError: There is no alignment.
+    """
+    listener = _open_socket(settings)
+    try:
+        settings = replace_port(settings, listener.getsockname()[1])
+        identities = Identities(settings)
+        app = create_app(settings, identities)
+        config = uvicorn.Config(
+            app,
+            log_level=log_level,
+            access_log=log_level == "debug",
+            server_header=False,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            # Who the user is, and by which way they came, is asked of trusted proxies alone.
+            proxy_headers=False,
+            ws="none",
+            http="h11",
+            h11_max_incomplete_event_size=64_000,
+        )
+        server = uvicorn.Server(config)
+        # The socket accepts already: who opens the address at once waits a moment.
+        Thread(target=announce, args=(_describe(settings, identities),), daemon=True).start()
+        server.run(sockets=[listener])
+    finally:
+        listener.close()
+
+
+def replace_port(settings: ServiceSettings, port: int) -> ServiceSettings:
+    """Give settings the port that the server got.
+
+    Args:
+        settings: The settings.
+        port: The port.
+
+    Returns:
+        The settings with the same tokens.
+    """
+    changed = replace(settings, port=port)
+    object.__setattr__(changed, "has_random_token", settings.has_random_token)
+    return changed
+
+
+def _open_socket(settings: ServiceSettings) -> socket.socket:
+    host = settings.host.strip("[]")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, settings.port, type=socket.SOCK_STREAM
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(128)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        problem = f"cannot listen on {host} port {settings.port}: {error.strerror}"
+        raise ConfigError(f"{problem}; --port chooses another one") from error
+    return listener
+
+
+def _describe(settings: ServiceSettings, identities: Identities) -> RunningServer:
+    host = settings.host if settings.host not in ("0.0.0.0", "::") else "localhost"
+    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    url = f"http://{name}:{settings.port}"
+    invitations = tuple(
+        Invitation(f"{url}/?token={quote(code)}", token)
+        for code, token in identities.login_codes.items()
+    )
+    return RunningServer(
+        settings, url, invitations, f"{url}/reconcile/{settings.capability}/right"
+    )

@@ -1,0 +1,68 @@
+"""Finds Chromium for the tests of the page, and installs Debian's if there is none.
+
+Run as a program, it does that and says what it has found: `make browser`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Labels in Chinese, Japanese and emoji need fonts to be seen; the tests do not.
+PACKAGES = ("chromium", "fonts-wqy-zenhei", "fonts-noto-color-emoji")
+FLAGS = (
+    "--no-sandbox",  # there is none in a container, and the pages are our own
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def find_chromium() -> str | None:
+    """Find a Chromium that is installed.
+
+    Returns:
+        The path of the program; None if there is none.
+    """
+    wanted = os.environ.get("EVERALIGN_CHROMIUM")
+    return wanted or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def install_chromium() -> str:
+    """Install Debian's Chromium where that is possible without a question.
+
+    Returns:
+        Why there is no Chromium; empty if there is one.
+    """
+    if find_chromium():
+        return ""
+    apt = shutil.which("apt-get")
+    if apt is None:
+        return "there is no Chromium, and no apt-get to install it with"
+    command = [apt] if os.geteuid() == 0 else ["sudo", "--non-interactive", apt]
+    # Several processes of a test run may come here at once.
+    with (Path(tempfile.gettempdir()) / "everalign-chromium.lock").open("w") as lock:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if find_chromium():
+            return ""
+        for step in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
+            try:
+                subprocess.run([*command, *step], check=True, capture_output=True, timeout=280)
+            except (OSError, subprocess.SubprocessError) as error:
+                return f"there is no Chromium, and it cannot be installed: {error}"
+    return "" if find_chromium() else "apt-get has installed no Chromium"
+
+
+if __name__ == "__main__":
+    problem = install_chromium()
+    sys.stdout.write(f"{problem or find_chromium()}\n")
