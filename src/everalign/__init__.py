@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from everalign.benchmark.protocol import BenchmarkRun
     from everalign.cardinality import Cardinality
     from everalign.changeset import ChangeSet
+    from everalign.charts import AlignmentCharts
     from everalign.config import Config
     from everalign.errors import (
         ConfigError,
@@ -103,6 +104,7 @@ _MODULES = {
     "benchmark.metrics": ["Scores", "ThresholdScores"],
     "benchmark.protocol": ["BenchmarkRun"],
     "changeset": ["ChangeSet"],
+    "charts": ["AlignmentCharts"],
     "cardinality": ["Cardinality"],
     "config": ["Config"],
     "errors": [
@@ -177,6 +179,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 __all__ = [
     "Aligner",
+    "AlignmentCharts",
     "AlignmentStatus",
     "AlignmentSummary",
     "AlignmentTask",

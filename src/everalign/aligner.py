@@ -10,6 +10,7 @@ from typing import IO, Self
 
 from everalign._progress import Progress, no_progress
 from everalign.changeset import ChangeSet
+from everalign.charts import AlignmentCharts
 from everalign.class_alignment import align_classes
 from everalign.config import Config
 from everalign.decide import DecisionNote, record_entities, record_pairs
@@ -582,6 +583,19 @@ class Aligner:
         with self.session() as view, self._read() as session:
             content = collect_report(session, view, title or self.state.name, doubtful)
         stream.write(format_report(content).encode())
+
+    def charts(self) -> AlignmentCharts:
+        """Draw charts for a notebook, with Altair (extra `charts`).
+
+        Returns:
+            What draws them; nothing is read or imported before.
+
+        Raises:
+            StateError: The alignment has no version yet.
+        """
+        with self._read() as session:
+            session.check_started()
+        return AlignmentCharts(self._read)
 
     def apply_decisions(self, progress: Progress = no_progress) -> UpdateResult:
         """Let all waiting decisions take effect in one version, without running the method.
