@@ -15,7 +15,7 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
 		while IFS='|' read -r name what; do printf '%-10s %s\n' "$$name" "$$what"; done
 
-demo: setup  ## align two generated graphs over six snapshots
+demo: setup  ## align two generated graphs over six snapshots; the result is everalign-demo.state
 	$(BIN)/everalign demo
 
 test: setup lint types imports tests  ## all checks: lint, types, layers, all tests with coverage
@@ -81,4 +81,4 @@ wheel: setup  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:  ## remove the virtual environment, caches and what was built
-	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage everalign-demo.state

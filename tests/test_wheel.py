@@ -92,4 +92,5 @@ def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     lines = run(*demo, cwd=tmp_path).splitlines()
     assert "precision" in lines[0]
     assert [line.split()[0] for line in lines[1:-1]] == list("012345")
-    assert lines[-1].startswith("Open the result: everalign serve ")
+    assert lines[-1] == f"Open the result: {demo[0]} serve everalign-demo.state"
+    assert (tmp_path / "everalign-demo.state").is_dir()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.chromium import FLAGS, find_chromium, install_chromium
+from tests.browser.chromium import FLAGS, find_chromium, install_chromium, take_turns
 from tests.browser.graphs import build_state, write_graphs
 
 ROOT = Path(__file__).parents[2]
@@ -33,13 +33,14 @@ def give_up(reason: str) -> None:
 def node_modules() -> Path:
     """The packages of the page for developers; `npm ci` installs them if they are missing."""
     modules = PAGE / "node_modules"
-    if not (modules / "axe-core" / "axe.min.js").exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            give_up("node is not installed")
-        done = subprocess.run([str(npm), "ci"], cwd=PAGE, capture_output=True, check=False)
-        if done.returncode != 0:
-            give_up(f"npm ci does not work: {done.stderr.decode()[-300:]}")
+    with take_turns("node"):
+        if not (modules / "axe-core" / "axe.min.js").exists():
+            npm = shutil.which("npm")
+            if npm is None:
+                give_up("node is not installed")
+            done = subprocess.run([str(npm), "ci"], cwd=PAGE, capture_output=True, check=False)
+            if done.returncode != 0:
+                give_up(f"npm ci does not work: {done.stderr.decode()[-300:]}")
     return modules
 
 

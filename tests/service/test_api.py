@@ -256,8 +256,12 @@ def test_the_page_is_served(service: Service) -> None:
         del browser.headers["Sec-Fetch-Site"]
         for path in ("/", "/links?state=found"):
             answer = browser.get(path)
-            # The page itself is built by another part of the project.
-            assert answer.status_code in (200, 404)
+            assert answer.status_code == 200
+            assert "/static/app.js" in answer.text
+        for name, kind in (("app.js", "text/javascript"), ("app.css", "text/css")):
+            answer = browser.get(f"/static/{name}")
+            assert answer.status_code == 200
+            assert answer.headers["content-type"].startswith(kind)
     answer = httpx.get(service.url + "/")
     assert answer.status_code == 401
     assert "/signin/signin.js" in answer.text

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +25,7 @@ from everalign.cli.inputs import (
 )
 from everalign.cli.output import ProgressBar, format_count, format_value, print_json, print_table
 from everalign.cli.service import check_installed, serve_alignment
+from everalign.errors import ConfigError
 
 if TYPE_CHECKING:
     from everalign.benchmark.dataset_builder import BuildResult
@@ -45,6 +49,8 @@ RESULT_COLUMNS = (
 BUILD_EXAMPLE = (
     "everalign datasets build my-data --left zh.nt.gz --right en.nt.gz --links sameas.nt.gz"
 )
+# In the directory where the demo is run: one result, which the next demo replaces.
+DEMO_STATE = Path("everalign-demo.state")
 STATS_EXAMPLE = "everalign datasets stats data/ZH-EN"
 
 snapshots_option = click.option(
@@ -200,30 +206,53 @@ def demo(
 
     Generates a dataset as `everalign sample` does and prints the scores of each snapshot. These
     are from structure alone; then the entities get labels, in one more update, so that people can
-    read them. The last line is the command that opens the result.
+    read them. The result is kept in everalign-demo.state, in place of that of an earlier demo; the
+    last line is the command that opens it.
     """
     from everalign.benchmark.protocol import BenchmarkRun
     from everalign.benchmark.synthetic import SampleConfig, generate_sample, write_sample
 
     if serve:
         check_installed()
-    state = Path(mkdtemp(prefix="everalign-demo-")) / "demo.state"
+    _check_replaceable(DEMO_STATE)
     config = read_config(None, method, seed)
     with TemporaryDirectory() as scratch:
-        dataset = Path(scratch) / "sample"
+        dataset, state = Path(scratch) / "sample", Path(scratch) / "demo.state"
         sample = generate_sample(SampleConfig(triples=triples, seed=seed))
         write_sample(sample, dataset)
         _run_benchmark(BenchmarkRun(dataset, config, kept_state=state), result_file)
+        # A result file that was complete before is printed only.
         if state.exists():
             _add_labels(state, dataset, sample, seed)
-    if state.exists():
-        click.echo(f"Open the result: everalign serve {state}")
-    else:
-        state.parent.rmdir()
-    if serve and state.exists():
+            if DEMO_STATE.exists():
+                shutil.rmtree(DEMO_STATE)
+            shutil.move(state, DEMO_STATE)
+    if DEMO_STATE.exists():
+        click.echo(f"Open the result: {_name_program()} serve {DEMO_STATE}")
+    if serve and DEMO_STATE.exists():
         from everalign.service.settings import ServiceSettings
 
-        serve_alignment(ServiceSettings(state), open_browser=None)
+        # Any free port: another alignment may be served already.
+        serve_alignment(ServiceSettings(DEMO_STATE, port=0), open_browser=None)
+
+
+def _check_replaceable(state: Path) -> None:
+    """Check that a demo can put its result there, before it takes the time to compute it."""
+    from everalign.aligner import Aligner
+
+    if not os.access(state.parent, os.W_OK):
+        raise ConfigError("the demo keeps its result, but this directory cannot be written to")
+    if state.exists() and not Aligner.exists(state):
+        raise ConfigError(f"{state} is not the result of a demo: move it away")
+
+
+def _name_program() -> str:
+    """Name this program as a shell finds it, also where it is not on the search path."""
+    program, found = Path(sys.argv[0]), shutil.which("everalign")
+    is_script = program.stem == "everalign" and program.is_file()
+    if not is_script or (found and program.samefile(found)):
+        return "everalign"
+    return str(program)
 
 
 def _add_labels(state: Path, dataset: Path, sample: Sample, seed: int) -> None:
