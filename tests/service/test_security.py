@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import time
 from pathlib import Path
@@ -299,6 +300,41 @@ def test_others_need_a_token() -> None:
         assert ServiceSettings(Path("x"), host=host).has_random_token
     with pytest.raises(ConfigError, match="at least 16"):
         ServiceSettings(Path("x"), tokens=(Token("short"),))
+
+
+def test_the_printed_address_works_on_all_addresses(own_state: Path) -> None:
+    options = ("--host", "0.0.0.0", "--allow-host", "links.example")
+    with run_service(own_state, *options) as service:
+        assert httpx.get(service.invitation).status_code == 200
+        for host, status in (("links.example", 200), ("evil.example", 421)):
+            headers = {**BEARER, "Host": host}
+            assert httpx.get(service.url + READ, headers=headers).status_code == status
+
+
+def test_own_names() -> None:
+    tokens = (Token("t" * 20),)
+    for host, name, is_loopback in [
+        ("127.0.0.1", "127.0.0.1", True),
+        ("::", "[::]", True),
+        ("[2001:db8::1]", "[2001:db8::1]", False),
+        ("Links.Example", "links.example", False),
+    ]:
+        names = ServiceSettings(Path("x"), host=host, tokens=tokens).own_names
+        assert name in names
+        assert ("localhost" in names) == is_loopback
+
+
+def test_the_server_ends_at_once_and_quietly(own_state: Path) -> None:
+    with run_service(own_state) as service, service.client() as client:
+        # A page that is open listens to a stream.
+        with client.stream("GET", "/api/v1/events") as stream:
+            assert next(stream.iter_lines()) == "event: hello"
+            began = time.monotonic()
+            service.process.send_signal(signal.SIGINT)
+            assert service.process.wait(30) in (0, -signal.SIGINT, 130)
+            assert time.monotonic() - began < 3
+        assert service.process.stdout is not None
+        assert "Traceback" not in service.process.stdout.read()
 
 
 def test_tokens_and_networks_are_read(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from rapidfuzz.fuzz import ratio
 
 from everalign.graph import IntArray
-from everalign.literals.parsing import ValueKind, parse_term, parse_value
 from everalign.methods import RelationMatch
 from everalign.review.order import LinkedEntities
 from everalign.search import fold_text
@@ -297,6 +296,9 @@ class FactComparer:
 
     def _read_literal(self, side: int, literal: int) -> _ValueText:
         name = self.names.literals[side][literal]
+        # Here, since it loads a compiler, which most commands do not need.
+        from everalign.literals.parsing import ValueKind, parse_term, parse_value
+
         term, value = parse_term(name), parse_value(name)
         # Numbers and dates are the same however they are written.
         key = fold_text(term.text) if value.kind is ValueKind.TEXT else value.key

@@ -5,6 +5,7 @@ These are plain ASGI and not FastAPI's dependencies, so that no route can be wit
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
 from collections.abc import Iterable
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everalign.service.errors import build_error
 from everalign.service.identity import Identities, Identity, read_bearer
-from everalign.service.settings import LOOPBACK_NAMES, Role, ServiceSettings
+from everalign.service.settings import Role, ServiceSettings
 
 API_PATH = "/api/"
 LOGIN_PATH = "/api/v1/login"
@@ -132,16 +133,25 @@ class SecurityMiddleware:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        send = _add_headers(send)
+        answer = _Answer(send)
         request = Request(scope)
         refusal = self._check_request(request)
         if refusal is None:
             body = await _read_body(request, receive)
             if body is not None:
-                await self._app(scope, _replay(body, receive), send)
+                await self._answer(scope, _replay(body, receive), answer)
                 return
             refusal = build_error(413, "too_large", f"a body has {MAX_BODY_BYTES:,} bytes at most")
-        await refusal(scope, receive, send)
+        await refusal(scope, receive, answer.send)
+
+    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        try:
+            await self._app(scope, receive, answer.send)
+        except asyncio.CancelledError:
+            # The server ends and waits no longer. No traceback: nothing is wrong.
+            if not answer.is_begun:
+                ending = build_error(503, "state", "the server is ending", {"Retry-After": "5"})
+                await ending(scope, receive, answer.send)
 
     def _check_request(self, request: Request) -> ASGIApp | None:
         """Answer a request that may not pass; None if it may."""
@@ -159,8 +169,7 @@ class SecurityMiddleware:
         name, port = split_host(value)
         if name in self._settings.allowed_hosts:
             return True
-        own = {self._settings.host.lower(), *(LOOPBACK_NAMES if self._settings.is_local else ())}
-        return name in own and port in ("", str(self._settings.port))
+        return name in self._settings.own_names and port in ("", str(self._settings.port))
 
     def _check_capability(self, request: Request, path: str) -> ASGIApp | None:
         given = path.removeprefix(RECONCILE_PATH).partition("/")[0]
@@ -301,16 +310,21 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_next
 
 
-def _add_headers(send: Send) -> Send:
-    async def send_with_headers(message: Message) -> None:
+class _Answer:
+    """Adds the headers of every answer, and knows whether one has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.is_begun = False
+
+    async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            self.is_begun = True
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             _remove(headers, ("server",))
-        await send(message)
-
-    return send_with_headers
+        await self._send(message)
 
 
 def _remove(headers: MutableHeaders, names: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ import uvicorn
 from everalign.errors import ConfigError
 from everalign.service.app import create_app
 from everalign.service.identity import Identities
-from everalign.service.settings import ServiceSettings, Token
+from everalign.service.settings import ANY_HOST, ServiceSettings, Token
 
 # Enough for a department; more at once would only wait.
 MAX_CONNECTIONS = 300
@@ -49,6 +49,28 @@ class RunningServer:
     url: str
     invitations: tuple[Invitation, ...]
     reconciliation: str
+
+
+class _Server(uvicorn.Server):
+    """A server that ends its streams before it waits for its requests to end.
+
+    Args:
+        config: How to serve.
+        end_streams: Ends the streams; called in the event loop.
+    """
+
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_streams = end_streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close all connections.
+
+        Args:
+            sockets: The sockets that the server listens on.
+        """
+        self._end_streams()
+        await super().shutdown(sockets)
 
 
 def run_server(
@@ -87,7 +109,7 @@ def run_server(
             http="h11",
             h11_max_incomplete_event_size=64_000,
         )
-        server = uvicorn.Server(config)
+        server = _Server(config, app.state.events.stop)
         # The socket accepts already: who opens the address at once waits a moment.
         Thread(target=announce, args=(_describe(settings, identities),), daemon=True).start()
         server.run(sockets=[listener])
@@ -131,7 +153,7 @@ def _open_socket(settings: ServiceSettings) -> socket.socket:
 
 
 def _describe(settings: ServiceSettings, identities: Identities) -> RunningServer:
-    host = settings.host if settings.host not in ("0.0.0.0", "::") else "localhost"
+    host = "localhost" if settings.host in ANY_HOST else settings.host
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     url = f"http://{name}:{settings.port}"
     invitations = tuple(

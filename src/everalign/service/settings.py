@@ -14,6 +14,8 @@ DEFAULT_PORT = 8710
 # Shorter ones could be guessed; 32 bytes are what `secrets` recommends, 16 are safe for years.
 MIN_TOKEN_LENGTH = 16
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+# To listen on all addresses of the machine.
+ANY_HOST = ("0.0.0.0", "::")
 Network = IPv4Network | IPv6Network
 
 
@@ -104,6 +106,16 @@ class ServiceSettings:
             return ip_address(self.host.strip("[]")).is_loopback
         except ValueError:
             return False
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Names that clients may address the server by at its own port, as `Host` has them.
+
+        A server that listens on all addresses also answers on those of this machine.
+        """
+        host = self.host.strip("[]").lower()
+        own = {f"[{host}]" if ":" in host else host}
+        return frozenset(own.union(LOOPBACK_NAMES if self.is_local or host in ANY_HOST else ()))
 
     def trusts_proxy(self, address: str) -> bool:
         """Tell whether a peer is believed who the user is.
