@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -46,21 +47,25 @@ class Terminal:
         )
         os.close(its_own)
         self.text = ""
+        self._position = 0
+        # What is read may end within a character.
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
 
     def read_until(self, pattern: str) -> str:
-        """Read until a pattern comes; gives what was read since the last one."""
-        deadline, start = time.monotonic() + TIMEOUT_SECONDS, len(self.text)
-        while not re.search(pattern, self.text[start:]):
+        """Read until a pattern comes; gives what comes after the last one, up to its end."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while not (match := re.search(pattern, self.text[self._position :])):
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self._own], [], [], max(0.0, left))
             assert ready, f"{pattern!r} did not come; the terminal shows\n{self.text}"
             try:
-                data = os.read(self._own, 4096)
+                data = self._decoder.decode(os.read(self._own, 4096))
             except OSError:
-                data = b""
+                data = ""
             assert data, f"{pattern!r} did not come before the end of\n{self.text}"
-            self.text += data.decode().replace("\r\n", "\n")
-        return self.text[start:]
+            self.text = (self.text + data).replace("\r\n", "\n")
+        self._position += match.end()
+        return match.string[: match.end()]
 
     def press(self, keys: str) -> None:
         os.write(self._own, keys.encode())
