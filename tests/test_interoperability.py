@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Run
+from tests.review import test_sssom_decisions as sssom_decisions
 
 from everalign import Aligner, Config, ExportStyle
 from everalign.io.links import LINK_PREDICATES, combine_prefixes
@@ -230,23 +232,30 @@ def test_annotations_of_many_links_stay_apart(tmp_path: Path, toy: Config) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("predicate", ["owl:sameAs", "schema:sameAs"])
-def test_sssom_py_takes_an_export_with_its_defaults(
-    towns: Aligner, tmp_path: Path, predicate: str
+def test_sssom_py_takes_exports_with_its_defaults(
+    towns: Aligner, tmp_path: Path, toy: Config
 ) -> None:
     pytest.importorskip("sssom_schema")
     towns.reject([(L + "Oslo", R + "o")], apply=True)
-    path = write(towns, tmp_path / "links.sssom.tsv", "sssom", ExportStyle(predicate=predicate))
-    assert "\tsubject_label\t" in path.read_text(encoding="utf-8")
-    # In one process: to import sssom takes most of the time.
+    predicates = ("owl:sameAs", "schema:sameAs")
+    for predicate in predicates:
+        path = tmp_path / f"{predicate[:3]}.sssom.tsv"
+        write(towns, path, "sssom", ExportStyle(predicate=predicate))
+        assert "\tsubject_label\t" in path.read_text(encoding="utf-8")
+    decided = sssom_decisions.build_undecided(tmp_path / "decided", toy)
+    sssom_decisions.decide(decided)
+    sssom_decisions.export(decided, tmp_path / "decided.sssom.tsv")
+    names = ("owl", "sch", "decided")
+    # All in one process: to import sssom takes most of the time.
     program = (
         "import sys; from sssom.cli import main\n"
-        "for command in ('parse', 'validate', 'convert'):\n"
-        "    output = [] if command == 'validate' else ['--output', command + '.tsv']\n"
-        "    main([command, sys.argv[1], *output], standalone_mode=False)\n"
+        "for name in sys.argv[1:]:\n"
+        "    for command in ('parse', 'validate', 'convert'):\n"
+        "        output = [] if command == 'validate' else ['--output', f'{name}.{command}.tsv']\n"
+        "        main([command, f'{name}.sssom.tsv', *output], standalone_mode=False)\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program, path.name],
+        [sys.executable, "-c", program, *names],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -254,7 +263,18 @@ def test_sssom_py_takes_an_export_with_its_defaults(
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    for name in ("parse.tsv", "convert.tsv"):
-        table = (tmp_path / name).read_text(encoding="utf-8")
-        assert f"l:Norway\t=Norway\t{predicate}" in table
-        assert "\tNot\t" in table
+    for name, predicate in zip(names, predicates, strict=False):
+        for command in ("parse", "convert"):
+            table = (tmp_path / f"{name}.{command}.tsv").read_text(encoding="utf-8")
+            assert f"l:Norway\t=Norway\t{predicate}" in table
+            assert "\tNot\t" in table
+    check_parsed_decisions((tmp_path / "decided.parse.tsv").read_text(encoding="utf-8"))
+
+
+def check_parsed_decisions(table: str) -> None:
+    lines = [line for line in table.splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines, delimiter="\t"))
+    negated = {row["object_id"] for row in rows if row["predicate_modifier"] == "Not"}
+    assert negated == {"r:T", "r:R"}
+    assert "orcid:0000-0002-1825-0097" in {row["reviewer_id"] for row in rows}
+    assert any(row["review_date"] for row in rows)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from io import BytesIO
 from pathlib import Path
 
@@ -19,10 +17,14 @@ LEFT = [(L + head, L + "in", L + tail) for head, tail in ("on", "bn", "tn", "rn"
 RIGHT = [(R + head, R + "w", R + tail) for head, tail in ("ON", "BN", "TN", "RN")]
 
 
+def build_undecided(state: Path, config: Config) -> Aligner:
+    return Aligner.create(state, LEFT, RIGHT, [(L + "n", R + "N")], config=config)
+
+
 @pytest.fixture
 def build(tmp_path: Path, toy: Config):  # type: ignore[no-untyped-def]
     def build_aligner(name: str) -> Aligner:
-        return Aligner.create(tmp_path / name, LEFT, RIGHT, [(L + "n", R + "N")], config=toy)
+        return build_undecided(tmp_path / name, toy)
 
     return build_aligner
 
@@ -101,34 +103,6 @@ def test_slots(build, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     assert ("sssom:NoTermFound", "r:R", manual) in by_pair
     seed = by_pair["l:n", "r:N", manual]
     assert (seed["reviewer_id"], seed["review_date"]) == ("", "")
-
-
-def test_sssom_py_reads_decisions(build, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    pytest.importorskip("sssom_schema")
-    aligner = build("one")
-    decide(aligner)
-    path = export(aligner, tmp_path / "a.sssom.tsv")
-    # In one process: to import sssom takes most of the time.
-    program = (
-        "import sys; from sssom.cli import main\n"
-        "main(['validate', sys.argv[1]], standalone_mode=False)\n"
-        "main(['parse', sys.argv[1], '--output', 'parsed.tsv'], standalone_mode=False)\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program, path.name],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    table = (tmp_path / "parsed.tsv").read_text(encoding="utf-8").splitlines()
-    rows = list(csv.DictReader([x for x in table if not x.startswith("#")], delimiter="\t"))
-    negated = {row["object_id"] for row in rows if row["predicate_modifier"] == "Not"}
-    assert negated == {"r:T", "r:R"}
-    assert "orcid:0000-0002-1825-0097" in {row["reviewer_id"] for row in rows}
-    assert any(row["review_date"] for row in rows)
 
 
 HEAD = """\

@@ -1,4 +1,4 @@
-"""Real servers in processes of their own, and the alignments that they serve."""
+"""Real servers, and the alignments that they serve."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 
 import httpx
 
 from everalign import Aligner
+from everalign.cli.service import build_settings, serve
+from everalign.service.server import RunningServer, run_server
 
 TOKEN = "a-token-for-tests-0123456789"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -36,18 +40,14 @@ class Service:
     """A server that runs.
 
     Args:
-        process: Its process.
         url: Its address.
         invitation: The address that signs in once.
         reconciliation: The address of the reconciliation service of the right graph.
-        output: What it printed so far.
     """
 
-    process: subprocess.Popen[str]
     url: str
     invitation: str
     reconciliation: str
-    output: str
 
     @property
     def port(self) -> int:
@@ -65,21 +65,56 @@ class Service:
         assert answer.status_code == 204, answer.text
         return httpx.Client(base_url=self.url, headers=headers, cookies=answer.cookies, timeout=60)
 
+
+@dataclass
+class ServiceProcess(Service):
+    """A server in a process of its own.
+
+    Args:
+        process: The process.
+    """
+
+    process: subprocess.Popen[str]
+
     def kill(self) -> None:
         """End the process as a power cut does."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
 
+def _list_arguments(state: Path, options: tuple[str, ...]) -> list[str]:
+    arguments = [str(state), "--no-open", "--token", TOKEN]
+    arguments += ["--rate-limit", "0"] if "--rate-limit" not in options else []
+    arguments += ["--port", "0"] if "--port" not in options else []
+    return [*arguments, *options]
+
+
 @contextmanager
-def run_service(state: Path, *options: str, token: str | None = TOKEN) -> Iterator[Service]:
-    """Serve an alignment in a process of its own, on a free port of this machine."""
-    command = [sys.executable, "-m", "everalign", "serve", str(state), "--no-open"]
-    command += ["--rate-limit", "0"] if "--rate-limit" not in options else []
-    command += ["--port", "0"] if "--port" not in options else []
-    command += ["--token", token] if token else []
+def run_service(state: Path, *options: str) -> Iterator[Service]:
+    """Serve an alignment from a thread, on a free port of this machine.
+
+    It starts sooner than a process, and what it runs is measured.
+    """
+    parameters = serve.make_context("serve", _list_arguments(state, options)).params
+    parameters.pop("open_browser")
+    begun: Queue[RunningServer] = Queue()
+    thread = Thread(target=run_server, args=(build_settings(**parameters), begun.put))
+    thread.start()
+    server = begun.get(timeout=60)
+    try:
+        yield Service(server.url, server.invitations[0].url, server.reconciliation)
+    finally:
+        server.stop()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def run_process(state: Path, *options: str) -> Iterator[ServiceProcess]:
+    """Serve an alignment as a command, on a free port of this machine."""
+    command = [sys.executable, "-m", "everalign", "serve", *_list_arguments(state, options)]
     process = subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert process.stdout is not None
     output = ""
@@ -88,7 +123,7 @@ def run_service(state: Path, *options: str, token: str | None = TOKEN) -> Iterat
             line = process.stdout.readline()
             assert line, f"the server ended: {output}"
             output += line
-        yield Service(process, *_find_addresses(output), output)
+        yield ServiceProcess(*_find_addresses(output), process)
     finally:
         if process.poll() is None:
             process.terminate()

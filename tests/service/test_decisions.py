@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.service.servers import BEARER, LEFT, RIGHT, SIZE, Service, run_service
+from tests.service.servers import BEARER, LEFT, RIGHT, SIZE, Service, run_process, run_service
 
-from everalign import Aligner
+from everalign import Aligner, StateLockedError
 
 
 def decide(client: httpx.Client, *rows: dict[str, object], **more: object) -> list[dict]:  # type: ignore[type-arg]
@@ -200,11 +200,24 @@ def test_updates_read_only_files_of_the_data_directory(own_state: Path, tmp_path
         assert "--data" in answer.json()["error"]["message"]
 
 
+def wait_for_updates(state: Path) -> None:
+    """Wait until no process updates the alignment: an update outlives the server."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            Aligner.open(state).apply_decisions()
+        except StateLockedError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError("the update did not end")
+
+
 @pytest.mark.slow
 def test_acknowledged_decisions_survive_a_kill(own_state: Path) -> None:
     """Four clients decide during an update; the server is killed and started again."""
     clients, each, acknowledged = 4, 60, set[str]()
-    with run_service(own_state) as first:
+    with run_process(own_state) as first:
         port = str(first.port)
         with first.client() as client:
             client.post("/api/v1/updates", json={"full": True})
@@ -236,10 +249,11 @@ def test_acknowledged_decisions_survive_a_kill(own_state: Path) -> None:
             while len(acknowledged) < clients * each // 3:
                 time.sleep(0.01)
             first.kill()
-            with run_service(own_state, "--port", port):
+            with run_process(own_state, "--port", port):
                 for task in tasks:
                     task.result()
     recorded = [row.key for row in Aligner.open(own_state).decisions()]
     assert len(recorded) == len(set(recorded)) == clients * each
     assert set(recorded) == acknowledged
+    wait_for_updates(own_state)
     assert Aligner.open(own_state).verify().findings == ()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.service.servers import BEARER, LEFT, RIGHT, TOKEN, Service, run_service
+from tests.service.servers import BEARER, LEFT, RIGHT, TOKEN, Service, run_process, run_service
 
 from everalign.errors import ConfigError
 from everalign.service.identity import Identities
@@ -325,7 +325,7 @@ def test_own_names() -> None:
 
 
 def test_the_server_ends_at_once_and_quietly(own_state: Path) -> None:
-    with run_service(own_state) as service, service.client() as client:
+    with run_process(own_state) as service, service.client() as client:
         # A page that is open listens to a stream.
         with client.stream("GET", "/api/v1/events") as stream:
             assert next(stream.iter_lines()) == "event: hello"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -101,28 +101,42 @@ if TYPE_CHECKING:
     show_default="on a terminal",
     help="Open the page in a browser.",
 )
-def serve(
-    state: Path,
-    host: str,
-    port: int,
-    read_only: bool,
-    token: str | None,
-    token_file: Path | None,
-    trusted_proxies: tuple[str, ...],
-    user_header: str,
-    curators: tuple[str, ...],
-    allowed_hosts: tuple[str, ...],
-    data: Path | None,
-    rate_limit: float,
-    languages: tuple[str, ...],
-    open_browser: bool | None,
-) -> None:
+def serve(open_browser: bool | None, **options: Any) -> None:
     """Serve an alignment: a page to review links, a JSON API, and reconciliation.
 
     Prints an address that signs a browser in once. Updates, also those of other processes, show
     at once. Requires the extra: pip install 'everalign[service]'.
     """
     check_installed()
+    serve_alignment(build_settings(**options), open_browser)
+
+
+def build_settings(
+    state: Path,
+    token: str | None,
+    token_file: Path | None,
+    trusted_proxies: tuple[str, ...],
+    allowed_hosts: tuple[str, ...],
+    languages: tuple[str, ...],
+    **options: Any,
+) -> ServiceSettings:
+    """Build settings from the options of `serve`.
+
+    Args:
+        state: The state directory.
+        token: The token of a curator.
+        token_file: A file with more tokens.
+        trusted_proxies: Addresses and networks of proxies.
+        allowed_hosts: More names of the server.
+        languages: Preferred languages of labels.
+        options: Settings that are taken as they are.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ConfigError: A value is wrong.
+    """
     from everalign.service.settings import (
         ServiceSettings,
         Token,
@@ -131,21 +145,14 @@ def serve(
     )
 
     tokens = (Token(token),) if token else ()
-    settings = ServiceSettings(
+    return ServiceSettings(
         state=state,
-        host=host,
-        port=port,
-        read_only=read_only,
         tokens=tokens + (read_tokens(token_file) if token_file else ()),
         allowed_hosts=tuple(name.lower() for name in allowed_hosts),
         trusted_proxies=parse_networks(trusted_proxies),
-        user_header=user_header,
-        curators=curators,
-        data=data,
-        rate_limit=rate_limit,
         languages=choose_languages(state, languages),
+        **options,
     )
-    serve_alignment(settings, open_browser)
 
 
 def check_installed() -> None:

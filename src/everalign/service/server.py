@@ -43,12 +43,14 @@ class RunningServer:
         url: Its address.
         invitations: An address for each token.
         reconciliation: The address of the reconciliation service.
+        stop: Ends the server; another thread may call it.
     """
 
     settings: ServiceSettings
     url: str
     invitations: tuple[Invitation, ...]
     reconciliation: str
+    stop: Callable[[], None]
 
 
 class _Server(uvicorn.Server):
@@ -62,6 +64,10 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
         super().__init__(config)
         self._end_streams = end_streams
+
+    def stop(self) -> None:
+        """Let the server end."""
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close all connections.
@@ -111,7 +117,8 @@ def run_server(
         )
         server = _Server(config, app.state.events.stop)
         # The socket accepts already: who opens the address at once waits a moment.
-        Thread(target=announce, args=(_describe(settings, identities),), daemon=True).start()
+        running = _describe(settings, identities, server.stop)
+        Thread(target=announce, args=(running,), daemon=True).start()
         server.run(sockets=[listener])
     finally:
         listener.close()
@@ -152,7 +159,9 @@ def _open_socket(settings: ServiceSettings) -> socket.socket:
     return listener
 
 
-def _describe(settings: ServiceSettings, identities: Identities) -> RunningServer:
+def _describe(
+    settings: ServiceSettings, identities: Identities, stop: Callable[[], None]
+) -> RunningServer:
     host = "localhost" if settings.host in ANY_HOST else settings.host
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     url = f"http://{name}:{settings.port}"
@@ -160,6 +169,5 @@ def _describe(settings: ServiceSettings, identities: Identities) -> RunningServe
         Invitation(f"{url}/?token={quote(code)}", token)
         for code, token in identities.login_codes.items()
     )
-    return RunningServer(
-        settings, url, invitations, f"{url}/reconcile/{settings.capability}/right"
-    )
+    reconciliation = f"{url}/reconcile/{settings.capability}/right"
+    return RunningServer(settings, url, invitations, reconciliation, stop)

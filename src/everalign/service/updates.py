@@ -129,18 +129,19 @@ class UpdateRunner:
             process.stdin.close()
         except OSError:
             pass
-        output = process.stdout
-        for line in iter(lambda: output.readline(LINE_LIMIT), b""):
-            try:
-                report = json.loads(line)
-            except ValueError:
-                # Something that a library has printed.
-                continue
-            if "state" in report:
-                last = report
-            else:
-                self._set(**report)
-        process.wait()
+        # Closes the pipe and waits for the process.
+        with process:
+            output = process.stdout
+            for line in iter(lambda: output.readline(LINE_LIMIT), b""):
+                try:
+                    report = json.loads(line)
+                except ValueError:
+                    # Something that a library has printed.
+                    continue
+                if "state" in report:
+                    last = report
+                else:
+                    self._set(**report)
         self._set(**last, finished_at=_get_time())
 
     def _set(self, **changes: Any) -> None:
