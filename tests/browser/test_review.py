@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.browser.conftest import OpenWindow, Served, Window
+
+from everalign import Aligner, ChangeSet
 
 pytestmark = pytest.mark.slow
 
@@ -204,6 +207,25 @@ def test_waterfall_adds_up(open_window: OpenWindow) -> None:
             if candidate["contributions"]:
                 total = sum(part["value"] for part in candidate["contributions"])
                 assert total == pytest.approx(candidate["confidence"], abs=1e-6)
+
+
+def test_an_entity_that_was_removed_underneath(open_window: OpenWindow, served: Served) -> None:
+    window = open_window()
+    open_questions(window, "Hal")
+    subject = read_subject(window)
+    name = window.page.get_attribute(".subject a.iri", "title")
+    change = ChangeSet(removed_left_entities=[name])
+    version = Aligner.open(served.state).update(change=change).reports[-1].version
+    window.page.wait_for_selector(f"text=Version {version} is ready")
+    assert read_subject(window) == subject
+    window.press("n")
+    wait_until_sent(window)
+    window.page.click("summary:has-text('Last answers')")
+    assert "was removed from its graph" in window.page.inner_text(".answers li:first-child")
+    # Its own address says so too.
+    window.open(f"/entity?side=left&name={quote(str(name), safe='')}")
+    window.page.wait_for_selector("main .problem:has-text('removed')")
+    window.complaints.clear()  # the browser tells of the 404
 
 
 @pytest.mark.timeout(600)

@@ -235,6 +235,17 @@ def test_an_entity_that_was_just_removed(own_state: Path) -> None:
         assert "removed" in answer.json()["error"]["message"]
         answer = client.get("/api/v1/link", params={"left": CITY, "right": TOWN})
         assert answer.status_code == 404
+        # Who has looked at it before decides all the same, and is told once the server has seen
+        # the version.
+        for attempt in range(100):
+            row = {"key": f"removed-{attempt}", "kind": "same", "left": CITY, "right": TOWN}
+            body = {"decisions": [{**row, "seen_version": 1}]}
+            decided = client.post("/api/v1/decisions", json=body).json()
+            assert decided["results"][0]["status"] == "recorded"
+            if decided["version"] == 2:
+                break
+            time.sleep(0.1)
+        assert "removed from its graph" in decided["results"][0]["notice"]
 
 
 def test_a_state_that_changes_underneath(own_state: Path) -> None:

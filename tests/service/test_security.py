@@ -347,8 +347,13 @@ def test_tokens_and_networks_are_read(tmp_path: Path) -> None:
     path.write_text("admin 0123456789abcdef\n")
     with pytest.raises(ConfigError, match="tokens:1"):
         read_tokens(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        read_tokens(path)
     with pytest.raises(ConfigError, match="trusted proxy"):
         parse_networks(("proxy.example",))
+    with pytest.raises(ConfigError, match="--data"):
+        ServiceSettings(Path("x"), data=tmp_path / "nothing")
 
 
 def test_reading_writes_nothing(client: httpx.Client, service: Service) -> None:

@@ -29,7 +29,9 @@ from everalign.service.models import (
 )
 from everalign.service.naming import Namer
 from everalign.service.settings import Role
+from everalign.state.snapshots import SIDES
 from everalign.types import Decision, DecisionResult
+from everalign.version_reader import VersionReader
 
 router = APIRouter(
     tags=["decisions"], responses=WRITE_ERRORS, dependencies=[require_role(Role.REVIEWER)]
@@ -168,7 +170,7 @@ def _describe(
                     "status": row.status,
                     "decisions": describe_decisions(namer, reader, row.decisions),
                     "error": None if row.error is None else _describe_error(row.error),
-                    "notice": _find_notice(reader.version, seen.get(row.key)),
+                    "notice": _find_notice(reader, row.decisions, seen.get(row.key)),
                 }
             )
             for row in outcomes
@@ -182,7 +184,14 @@ def _describe_error(error: EverAlignError) -> ErrorModel:
     return ErrorModel(code=classify_error(error)[1], message=message)
 
 
-def _find_notice(version: int, seen: int | None) -> str | None:
-    if seen is None or seen >= version:
+def _find_notice(
+    reader: VersionReader, decisions: tuple[Decision, ...], seen: int | None
+) -> str | None:
+    """Tell what has changed since a person has looked."""
+    if seen is None or seen >= reader.version:
         return None
-    return f"version {version} was made since version {seen}, which was looked at"
+    for row in decisions:
+        for side, name in zip(SIDES, (row.left, row.right), strict=True):
+            if name and (side, reader.find_entity(name, side)[1]) in reader.removed:
+                return f"{name!r} was removed from its graph; this counts if it comes back"
+    return f"version {reader.version} was made since version {seen}, which was looked at"

@@ -91,6 +91,8 @@ class ServiceSettings:
             random = Token(secrets.token_urlsafe(32))
             object.__setattr__(self, "tokens", (random,))
             object.__setattr__(self, "has_random_token", True)
+        if self.data is not None and not self.data.is_dir():
+            raise ConfigError(f"{self.data}, the directory of --data, does not exist")
         for token in self.tokens:
             if len(token.secret) < MIN_TOKEN_LENGTH or not token.secret.isascii():
                 raise ConfigError(
@@ -164,7 +166,11 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
         ConfigError: A line is not as expected, or a token is there twice.
     """
     tokens = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not a text file in UTF-8") from error
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         role, secret, author = (*line.split(maxsplit=2), "", "")[:3]
