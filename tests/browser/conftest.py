@@ -68,9 +68,15 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two graphs with names in several scripts, and their alignment `names.state`."""
-    directory = tmp_path_factory.mktemp("graphs")
-    write_graphs(directory)
-    build_state(directory)
+    base = tmp_path_factory.getbasetemp()
+    # The processes of a test run have a directory each in one that they share.
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    directory = shared / "browser-graphs"
+    with take_turns("graphs"):
+        if not directory.exists():
+            directory.mkdir()
+            write_graphs(directory)
+            build_state(directory)
     return directory
 
 

@@ -214,7 +214,9 @@ def test_an_entity_that_was_removed_underneath(open_window: OpenWindow, served: 
     open_questions(window, "Hal")
     subject = read_subject(window)
     name = window.page.get_attribute(".subject a.iri", "title")
-    change = ChangeSet(removed_left_entities=[name])
+    side = "left" if "Left" in window.page.inner_text(".ask") else "right"
+    removed = {f"removed_{side}_entities": [name]}
+    change = ChangeSet(**removed)
     version = Aligner.open(served.state).update(change=change).reports[-1].version
     window.page.wait_for_selector(f"text=Version {version} is ready")
     assert read_subject(window) == subject
@@ -223,7 +225,7 @@ def test_an_entity_that_was_removed_underneath(open_window: OpenWindow, served: 
     window.page.click("summary:has-text('Last answers')")
     assert "was removed from its graph" in window.page.inner_text(".answers li:first-child")
     # Its own address says so too.
-    window.open(f"/entity?side=left&name={quote(str(name), safe='')}")
+    window.open(f"/entity?side={side}&name={quote(str(name), safe='')}")
     window.page.wait_for_selector("main .problem:has-text('removed')")
     window.complaints.clear()  # the browser tells of the 404
 
