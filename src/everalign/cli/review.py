@@ -58,7 +58,7 @@ _MARKS = {"same": "=", "similar": "~", "different": "≠"}
     )
 )
 @state_argument
-@click.option("--author", default="", metavar="NAME", help="Who answers.")
+@click.option("--author", default="", show_default="no name", metavar="NAME", help="Who answers.")
 @click.option(
     "--side",
     type=click.Choice(["left", "right", "both"]),
@@ -288,7 +288,13 @@ def _print_candidate_evidence(row: CandidateExplanation) -> None:
 )
 @state_argument
 @click.option("-o", "--output", type=FILE, help="The file to write; standard output by default.")
-@click.option("--title", default="", metavar="WORDS", help="Title of the report.")
+@click.option(
+    "--title",
+    default="",
+    show_default="the name of STATE",
+    metavar="WORDS",
+    help="Title of the report.",
+)
 @click.option(
     "--doubtful",
     type=click.IntRange(min=0),
@@ -308,7 +314,12 @@ def report(state: Path, output: Path | None, title: str, doubtful: int) -> None:
         aligner.write_report(stream, title=title, doubtful=doubtful)
 
 
-@click.group(invoke_without_command=False)
+@click.group(
+    epilog=format_examples(
+        "everalign decisions list my.state --author ada",
+        "everalign decisions import my.state reviewed.sssom.tsv",
+    )
+)
 def decisions() -> None:
     """List the decisions of people, or read them from a file."""
 
@@ -325,7 +336,10 @@ def decisions() -> None:
 @click.option("--disagreements", is_flag=True, help="Only what people disagree about.")
 @json_option
 def list_command(state: Path, author: str | None, disagreements: bool, as_json: bool) -> None:
-    """List what people have decided, oldest first."""
+    """List what people have decided, oldest first.
+
+    Decisions that no version has taken up yet are listed as well.
+    """
     aligner = open_aligner(state)
     if disagreements:
         rows = [row for found in aligner.disagreements() for row in found.decisions]
@@ -359,8 +373,20 @@ def list_command(state: Path, author: str | None, disagreements: bool, as_json: 
 )
 @state_argument
 @click.argument("file", type=FILE)
-@click.option("--author", default="", metavar="NAME", help="Who decided, if the file lacks it.")
-@click.option("--comment", default="", metavar="WORDS", help="Why, if the file lacks it.")
+@click.option(
+    "--author",
+    default="",
+    show_default="no name",
+    metavar="NAME",
+    help="Who decided, if the file lacks it.",
+)
+@click.option(
+    "--comment",
+    default="",
+    show_default="none",
+    metavar="WORDS",
+    help="Why, if the file lacks it.",
+)
 @click.option("--apply", is_flag=True, help="Make a version of all waiting decisions at once.")
 @json_option
 def import_command(

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     )
 )
 @state_argument
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -102,10 +108,11 @@ if TYPE_CHECKING:
     help="Open the page in a browser.",
 )
 def serve(open_browser: bool | None, **options: Any) -> None:
-    """Serve an alignment: a page to review links, a JSON API, and reconciliation.
+    """Serve an alignment: a page to review links, and a JSON API.
 
-    Prints an address that signs a browser in once. Updates, also those of other processes, show
-    at once. Requires the extra: pip install 'everalign[service]'.
+    It is a reconciliation service for OpenRefine, too. Prints an address that signs a browser in
+    once. Updates, also those of other processes, show at once. Requires the extra: pip install
+    'everalign[service]'.
     """
     check_installed()
     serve_alignment(build_settings(**options), open_browser)
