@@ -15,21 +15,23 @@ from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.methods.evidence.contributions import (
     GROUP_NAMES,
     PART_NAMES,
-    TreeShape,
+    SubsetModel,
     compute_shapley_values,
-    evaluate_subsets,
     group_feature,
 )
 from everalign.methods.evidence.features import GROUP_COLUMNS
-from everalign.methods.evidence.trees import average_models, parse_trees
+from everalign.methods.evidence.trees import TreeModel, average_models, parse_trees
 
 FEATURE_COUNT = 6
 
 
+def evaluate(trees: TreeModel, groups: np.ndarray, features: np.ndarray) -> np.ndarray:
+    return SubsetModel.from_model(trees, groups, groups.max() + 1).evaluate_subsets(features)
+
+
 def split(model: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
     trees = parse_trees(model.model_to_string())
-    every = np.arange(FEATURE_COUNT)
-    values = evaluate_subsets(trees, TreeShape.from_model(trees), every, FEATURE_COUNT, features)
+    values = evaluate(trees, np.arange(FEATURE_COUNT), features)
     return np.column_stack([compute_shapley_values(values), values[:, 0]])
 
 
@@ -52,10 +54,8 @@ def test_a_model_without_any_split_has_nothing_but_a_prior() -> None:
 def test_groups_are_players_of_their_own() -> None:
     """The value of a group comes from the definition: all orders in which groups are known."""
     trees = parse_trees(train(0.2, 8).model_to_string())
-    features, shape = rows(20, 0.2, seed=3), TreeShape.from_model(trees)
-    groups = np.array([0, 1, 0, 2, 1, 2])
-    values = evaluate_subsets(trees, shape, groups, 3, features)
-    single = evaluate_subsets(trees, shape, np.arange(6), 6, features)
+    features, groups = rows(20, 0.2, seed=3), np.array([0, 1, 0, 2, 1, 2])
+    values, single = evaluate(trees, groups, features), evaluate(trees, np.arange(6), features)
     for size in range(4):
         for subset in combinations(range(3), size):
             known = sum(1 << feature for feature in range(6) if groups[feature] in subset)
@@ -66,11 +66,7 @@ def test_groups_are_players_of_their_own() -> None:
 def test_averaged_models_have_averaged_values() -> None:
     one, two = (parse_trees(train(0.0, leaves).model_to_string()) for leaves in (4, 9))
     both, features = average_models([one, two]), rows(9, 0.1)
-    every = np.arange(FEATURE_COUNT)
-    found = [
-        evaluate_subsets(model, TreeShape.from_model(model), every, FEATURE_COUNT, features)
-        for model in (one, two, both)
-    ]
+    found = [evaluate(model, np.arange(FEATURE_COUNT), features) for model in (one, two, both)]
     assert np.allclose((found[0] + found[1]) / 2, found[2])
 
 
