@@ -407,9 +407,9 @@ class Contribution:
 
     Args:
         group: "prior" for what is expected of a candidate before anything is known of it;
-            "neighbours", "names and values", "rivals" (how other candidates of the two entities
-            do); "earlier rounds" for how far the score in use is from that of the evidence as it
-            is now; "may have no counterpart" for what is lost since an entity may be dangling.
+            "neighbours" that are matched or not; "names and values", classes among them; "rivals",
+            how other candidates of the two entities do; "may have no counterpart" for what is lost
+            since an entity may be dangling.
         value: What it adds; less than 0 if it takes away.
     """
 

@@ -76,6 +76,14 @@ def test_a_link_in_detail(client: httpx.Client) -> None:
     candidate = answer["candidate"]
     parts = [part["value"] for part in candidate["contributions"]]
     assert sum(parts) == pytest.approx(candidate["confidence"], abs=1e-6)
+    assert answer["link"]["confidence"] == candidate["confidence"]
+    assert [part["group"] for part in candidate["contributions"]] == [
+        "prior",
+        "neighbours",
+        "names and values",
+        "rivals",
+        "may have no counterpart",
+    ]
     assert candidate["evidence"]
     table = answer["comparison"]
     assert [column["name"] for column in table["columns"]] == [CITY, TOWN]

@@ -235,9 +235,14 @@ class PairDescriber:
             The link; with the state "candidate" or "none" if it is not one.
         """
         links = [link for link in self._left.details.links if link.right == self._right.name]
-        if links:
-            return describe_links(self.namer, self._reader, links)[0]
         found = self._find_candidate()
+        if links:
+            link = describe_links(self.namer, self._reader, links)[0]
+            if link.state == "found" and found is not None:
+                # As it is now, so that the contributions add up to it: the history leaves out
+                # changes of a score that are too small to be seen.
+                link = link.model_copy(update={"confidence": found.confidence})
+            return link
         return LinkModel(
             left=self.namer.get_entity("left", self._left.name),
             right=self.namer.get_entity("right", self._right.name),

@@ -158,7 +158,7 @@ def _drop_inadmissible(graphs: GraphPair, scores: Scores) -> Scores:
 
 
 def _select(scores: Scores, keep: BoolArray) -> Scores:
-    table, probability = scores.probabilities
+    table, probability = scores.probabilities.table, scores.probabilities.probability
     left, right = scores.comparison
     return Scores(
         MatchProbabilities(table.select_rows(keep), probability[keep]),

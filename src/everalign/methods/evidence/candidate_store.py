@@ -30,6 +30,9 @@ from everalign.methods.evidence.candidates import share_out
 from everalign.methods.evidence.hashing import number_distinct
 from everalign.methods.evidence.relations import Matches, MatchIndex
 
+# What each group of features adds to the match probability, in the order of the groups; see
+# `contributions`.
+CONTRIBUTION_COLUMNS = ("neighbours_contribution", "names_contribution", "rivals_contribution")
 # What is known of each candidate besides its two entities.
 ROW_COLUMNS: Mapping[str, type[np.generic]] = {
     "probability": np.float32,  # match probability
@@ -40,6 +43,7 @@ ROW_COLUMNS: Mapping[str, type[np.generic]] = {
     "confidence": np.float32,
     "level": np.int32,  # how many steps of evidence lead to an anchor; see `grounding`
     "selected": np.bool_,  # by the cardinality of links
+    **dict.fromkeys(CONTRIBUTION_COLUMNS, np.float32),
 }
 # The same where the graphs have literals: what the features of competitors need.
 LITERAL_ROW_COLUMNS: Mapping[str, type[np.generic]] = {
@@ -194,6 +198,37 @@ class CandidateStore:
             The values of all rows, those that are no longer in use among them.
         """
         return self.rows[name]
+
+    def get_contributions(self, rows: Row) -> FloatArray:
+        """Return what each group of features adds to the match probability of candidates.
+
+        Args:
+            rows: Rows of candidates.
+
+        Returns:
+            A row for each.
+        """
+        return np.stack([self.rows[name][rows] for name in CONTRIBUTION_COLUMNS], axis=1)
+
+    def set_contributions(self, rows: Row, values: FloatArray) -> None:
+        """Keep what each group of features adds to the match probability of candidates.
+
+        Args:
+            rows: Rows of candidates.
+            values: A row for each.
+        """
+        for name, column in zip(CONTRIBUTION_COLUMNS, values.T, strict=True):
+            self.rows[name][rows] = column
+
+    def set_unsupported(self, rows: Row) -> None:
+        """Set the match probability of candidates to 0 that have no evidence.
+
+        Args:
+            rows: Rows of candidates, each once.
+        """
+        # No neighbour speaks for them: that is what takes their probability away.
+        self.rows["neighbours_contribution"][rows] -= self.rows["probability"][rows]
+        self.rows["probability"][rows] = 0
 
     def list_pairs(self, left: NDArray[np.integer]) -> Pairs:
         """List the candidates of left entities.

@@ -19,6 +19,11 @@ from everalign.matching import NO_PAIRS, mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.contributions import (
+    GROUP_NAMES,
+    NEIGHBOURS,
+    GroupContributions,
+)
 from everalign.methods.evidence.features import CHUNK_SIZE as FEATURE_CHUNK_SIZE
 from everalign.methods.evidence.features import (
     LITERAL_FEATURES,
@@ -270,6 +275,8 @@ class CrossFittedModel:
             models: The model for all rows first; those of the folds are needed in training only.
         """
         self._models = models
+        # Of each model whose predictions were split, by its number.
+        self._contributions: dict[int, GroupContributions] = {}
 
     @property
     def model(self) -> TreeModel:
@@ -298,6 +305,25 @@ class CrossFittedModel:
         for left_out in range(NO_FOLD, len(self._models) - 1):
             chosen = np.flatnonzero(fold == left_out)
             out[chosen] = self._predict_with(left_out + 1, rows[chosen])
+        return out
+
+    def compute_contributions(self, rows: FloatArray, fold: NDArray[np.int64]) -> FloatArray:
+        """Compute what each group of features adds to the probability of each row.
+
+        Args:
+            rows: See `predict`.
+            fold: See `predict`.
+
+        Returns:
+            A row of `GROUP_NAMES` for each.
+        """
+        out = np.empty((len(rows), len(GROUP_NAMES)), dtype=np.float32)
+        for left_out in np.unique(fold).tolist():
+            chosen = np.flatnonzero(fold == left_out)
+            number = left_out + 1
+            if number not in self._contributions:
+                self._contributions[number] = GroupContributions(self._models[number])
+            out[chosen] = self._contributions[number].compute(rows[chosen])
         return out
 
     def _predict_with(self, number: int, rows: FloatArray) -> FloatArray:
@@ -396,29 +422,6 @@ class PairClassifier:
             out[chosen] = self._predict_with(model, rows[chosen], folds[chosen])
         return out
 
-    def choose_models(self, rows: FloatArray) -> list[tuple[TreeModel, NDArray[np.int64]]]:
-        """Choose the trees that score each row.
-
-        Args:
-            rows: Rows of features, with the columns `feature_names`.
-
-        Returns:
-            Models, each with the numbers of its rows. A model sees the columns `take_columns`.
-        """
-        return [(model.model, chosen) for model, chosen in self._share_out(rows)]
-
-    def take_columns(self, rows: FloatArray, model: TreeModel) -> FloatArray:
-        """Take the columns that a model sees.
-
-        Args:
-            rows: Rows of features, with the columns `feature_names`.
-            model: One of `choose_models`.
-
-        Returns:
-            Rows with the columns of the model.
-        """
-        return _take_columns(rows, self.feature_names, model.feature_names)
-
     def _share_out(self, rows: FloatArray) -> list[tuple[CrossFittedModel, NDArray[np.int64]]]:
         if self.literal_model is None:
             return [(self.neighbour_model, np.arange(len(rows)))]
@@ -440,12 +443,38 @@ class PairClassifier:
         Returns:
             A probability for each row.
         """
+        # Trees have few leaves: with little to train on, right and wrong pairs share one.
+        return (1 - TIE_WEIGHT) * self.predict(rows, fold) + self._weigh_support(rows)
+
+    def compute_contributions(
+        self, rows: FloatArray, fold: NDArray[np.int64] | None = None
+    ) -> FloatArray:
+        """Compute what each group of features adds to the match probability of each row.
+
+        Args:
+            rows: Rows of features, with the columns `feature_names`.
+            fold: See `predict`.
+
+        Returns:
+            A row of `GROUP_NAMES` for each. What `predict_matches` gives a row for its support is
+            from the neighbours.
+        """
+        folds = np.full(len(rows), NO_FOLD) if fold is None else fold
+        out = np.empty((len(rows), len(GROUP_NAMES)), dtype=np.float32)
+        for model, chosen in self._share_out(rows):
+            seen = _take_columns(rows[chosen], self.feature_names, model.feature_names)
+            out[chosen] = model.compute_contributions(seen, folds[chosen])
+        out *= 1 - TIE_WEIGHT
+        out[:, NEIGHBOURS] += self._weigh_support(rows)
+        return out
+
+    def _weigh_support(self, rows: FloatArray) -> FloatArray:
+        """What decides between rows that the trees cannot tell apart."""
         support = np.zeros(len(rows), dtype=np.float32)
         for name in SUPPORT_COLUMNS:
             if name in self.feature_names:
                 support += np.nan_to_num(rows[:, self.feature_names.index(name)], nan=0)
-        # Trees have few leaves: with little to train on, right and wrong pairs share one.
-        return (1 - TIE_WEIGHT) * self.predict(rows, fold) + TIE_WEIGHT * support / (1 + support)
+        return TIE_WEIGHT * support / (1 + support)
 
     def _predict_with(
         self, model: CrossFittedModel, rows: FloatArray, fold: NDArray[np.int64]
@@ -501,7 +530,11 @@ def train_classifier(
 
 
 def classify_all(
-    compared: ComparedCandidates, classifier: PairClassifier, labels: TrainingLabels | None = None
+    compared: ComparedCandidates,
+    classifier: PairClassifier,
+    labels: TrainingLabels | None = None,
+    *,
+    with_contributions: bool = False,
 ) -> MatchProbabilities:
     """Compute the match probabilities of all candidates.
 
@@ -509,12 +542,15 @@ def classify_all(
         compared: The candidates.
         classifier: The classifier.
         labels: What it was trained on, if these candidates are among it.
+        with_contributions: Whether to compute contributions, which `classify_refreshed` will then
+            keep up to date.
 
     Returns:
         The match probabilities; each by a model that was not trained on that candidate.
     """
     rows = np.arange(len(compared.previous))
-    return MatchProbabilities(compared.table, _classify(compared, classifier, labels, rows))
+    scores = _classify(compared, classifier, labels, rows, with_contributions=with_contributions)
+    return MatchProbabilities(compared.table, *scores)
 
 
 def classify_refreshed(
@@ -528,12 +564,24 @@ def classify_refreshed(
         labels: What it was trained on, if these candidates are among it.
 
     Returns:
-        The match probabilities of all candidates; those not compared again keep theirs.
+        The match probabilities of all candidates; those not compared again keep theirs, and their
+        contributions.
     """
-    probability = compared.previous.copy()
-    rows = compared.refreshed
-    probability[rows] = _classify(compared, classifier, labels, rows)
-    return MatchProbabilities(compared.table, probability)
+    rows, kept = compared.refreshed, compared.contributions
+    scores = _classify(compared, classifier, labels, rows, with_contributions=kept is not None)
+    probability, contributions = compared.previous.copy(), None
+    probability[rows] = scores.probability
+    if kept is not None:
+        contributions = kept.copy()
+        contributions[rows] = scores.contributions
+    return MatchProbabilities(compared.table, probability, contributions)
+
+
+class _Scores(NamedTuple):
+    """Match probabilities of rows, and what each group of features adds to each."""
+
+    probability: FloatArray
+    contributions: FloatArray | None
 
 
 def _classify(
@@ -541,7 +589,9 @@ def _classify(
     classifier: PairClassifier,
     labels: TrainingLabels | None,
     rows: NDArray[np.int64],
-) -> FloatArray:
+    *,
+    with_contributions: bool,
+) -> _Scores:
     fold = np.full(len(rows), NO_FOLD)
     if labels is not None:
         fold = labels.find_folds(compared.table)[rows]
@@ -549,6 +599,8 @@ def _classify(
     order = np.argsort(fold, kind="stable") if labels is not None else np.arange(len(rows))
     features = compared.prepare_features()
     out = np.empty(len(rows), dtype=np.float32)
+    shape = len(rows), len(GROUP_NAMES)
+    contributions = np.empty(shape, dtype=np.float32) if with_contributions else None
 
     def classify_chunk(first: int, end: int) -> None:
         # Features are used up at once: those of all candidates would take memory for nothing.
@@ -556,9 +608,11 @@ def _classify(
         chunk = np.empty((len(chosen), features.column_count), dtype=np.float32)
         features.fill_rows(rows[chosen], chunk)
         out[chosen] = classifier.predict_matches(chunk, fold[chosen])
+        if contributions is not None:
+            contributions[chosen] = classifier.compute_contributions(chunk, fold[chosen])
 
     map_chunks(classify_chunk, len(rows), FEATURE_CHUNK_SIZE)
-    return out
+    return _Scores(out, contributions)
 
 
 def _take_columns(rows: FloatArray, names: tuple[str, ...], wanted: tuple[str, ...]) -> FloatArray:

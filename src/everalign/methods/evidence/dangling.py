@@ -33,6 +33,7 @@ from everalign.methods.evidence.classifier import (
     TrainingRows,
 )
 from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.contributions import GROUP_NAMES
 from everalign.methods.evidence.features import ComparedCandidates, list_literal_scores
 from everalign.methods.evidence.neighbourhood import JOINT_FREQUENCY, SUPPORT
 from everalign.methods.evidence.propagation import GraphPair
@@ -54,6 +55,7 @@ class MatchState:
         support: Support of each.
         joint_frequency: NEIGHBOUR_COLUMNS' `joint_frequency` from the left and from the right.
         dangling: Probability that an entity of the pair is dangling, if half of all were.
+        contributions: What each group of features adds to each match probability.
         literal_scores: The scores of literals and names by name, if there are literals.
     """
 
@@ -61,6 +63,7 @@ class MatchState:
     support: FloatArray
     joint_frequency: tuple[FloatArray, FloatArray]
     dangling: FloatArray
+    contributions: FloatArray
     literal_scores: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @staticmethod
@@ -74,7 +77,8 @@ class MatchState:
             The state, with zeros for what only a comparison can tell.
         """
         zeros = np.zeros_like(probabilities.probability)
-        return MatchState(probabilities, zeros, (zeros, zeros), zeros)
+        no_contributions = np.zeros((len(zeros), len(GROUP_NAMES)), dtype=np.float32)
+        return MatchState(probabilities, zeros, (zeros, zeros), zeros, no_contributions)
 
     @staticmethod
     def from_comparison(
@@ -91,11 +95,13 @@ class MatchState:
             The state, with those columns of the comparison that updates need.
         """
         left, right = compared.comparison
+        assert probabilities.contributions is not None, "computed since the last training"
         return MatchState(
             probabilities,
             left[:, SUPPORT].copy(),
             (left[:, JOINT_FREQUENCY].copy(), right[:, JOINT_FREQUENCY].copy()),
             dangling,
+            probabilities.contributions,
             {} if compared.literals is None else list_literal_scores(compared.literals),
         )
 

@@ -22,6 +22,7 @@ from everalign.literals.index import LiteralIndex
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.candidate_store import (
+    CONTRIBUTION_COLUMNS,
     CandidateStore,
     MatchStore,
     SideIndex,
@@ -193,7 +194,7 @@ class IncrementalState:
         Returns:
             The alignment in blocks, without confidence and selection.
         """
-        table, probability = state.probabilities
+        table, probability = state.probabilities.table, state.probabilities.probability
         matches = select_matches(graphs, state.probabilities)
         sums = RelationSums.from_graphs(graphs.left, graphs.right, matches)
         node = np.repeat(np.arange(graphs.left.node_count), matches.left.stop - matches.left.start)
@@ -220,6 +221,7 @@ class IncrementalState:
             "confidence": np.zeros_like(probability),
             "level": candidate_level,
             "selected": np.zeros(len(probability), dtype=np.bool_),
+            **dict(zip(CONTRIBUTION_COLUMNS, state.contributions.T, strict=True)),
             **state.literal_scores,
         }
         adjacency = (
@@ -475,7 +477,7 @@ class IncrementalState:
         candidate = self.candidates.find_rows(owners, counterpart)
         self.candidates.column("level")[candidate] = level[checked]
         lost = level[checked] == NO_LEVEL
-        self.candidates.column("probability")[candidate[lost]] = 0
+        self.candidates.set_unsupported(candidate[lost])
         self.refresh_matches(owners[lost], counterpart[lost])
         return owners[lost], counterpart[lost]
 

@@ -32,7 +32,7 @@ from everalign.methods.evidence.candidate_store import Pairs
 from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.contributions import ContributionModel, list_parts
+from everalign.methods.evidence.contributions import list_parts
 from everalign.methods.evidence.dangling import MatchState
 from everalign.methods.evidence.evidence_lists import list_evidence
 from everalign.methods.evidence.incremental_state import (
@@ -44,7 +44,6 @@ from everalign.methods.evidence.incremental_state import (
 )
 from everalign.methods.evidence.propagation import GraphPair, Vectors, propagate
 from everalign.methods.evidence.relations import RelationInclusions, list_relation_matches
-from everalign.methods.evidence.rescoring import Rescoring
 from everalign.methods.evidence.saved_state import SavedChanges, list_decisions
 from everalign.methods.evidence.training import SeedSplit, run_final_rounds, train_models
 from everalign.methods.evidence.updates import (
@@ -89,8 +88,6 @@ class Evidence:
         self._changes: tuple[SavedChanges, LinkChanges] | None = None
         # The state that the inclusions were computed from, and these.
         self._explained: tuple[AlignmentState, RelationInclusions] | None = None
-        # The models that contributions are computed for, and what that needs.
-        self._contributions: tuple[TrainedModels, ContributionModel] | None = None
 
     @property
     def _inclusions(self) -> RelationInclusions:
@@ -265,18 +262,12 @@ class Evidence:
 
     def _list_contributions(self, pairs: Pairs) -> list[tuple[tuple[str, float], ...]]:
         """What adds up to the confidence of each candidate."""
-        state, models = self._state, self._state.models
-        # Vectors of another method cost more to compute again than an explanation may take.
-        if models is None or self._compute_vectors is not None or not len(pairs.row):
+        # Propagation knows no groups of features.
+        if self._state.models is None:
             return [()] * len(pairs.row)
-        if self._contributions is None or self._contributions[0] is not models:
-            self._contributions = models, ContributionModel(models.classifier)
-        nothing = np.empty(0, np.int64)
-        rescoring = Rescoring(state.blocks, models, self._inclusions, (nothing, nothing))
-        store = state.blocks.candidates
-        parts = self._contributions[1].split_prediction(rescoring.compute_features(pairs))
+        store = self._state.blocks.candidates
         columns = (store.column(name)[pairs.row] for name in ("probability", "confidence"))
-        return list_parts(parts, *columns)
+        return list_parts(store.get_contributions(pairs.row), *columns)
 
     def candidate_scores(self) -> CandidateScores:
         """List all candidates, whether they are selected or not.

@@ -113,29 +113,19 @@ class Rescoring:
         before = columns["probability"]
         after = before.copy()
         after[fresh] = self.models.classifier.predict_matches(features)
-        # Without any evidence: the classifier has never been trained on such pairs.
-        after[fresh[~compared.has_evidence]] = 0
         store.column("probability")[new.row] = after
+        store.set_contributions(
+            new.row[fresh], self.models.classifier.compute_contributions(features)
+        )
+        # Without any evidence: the classifier has never been trained on such pairs.
+        unsupported = fresh[~compared.has_evidence]
+        after[unsupported] = 0
+        store.set_unsupported(new.row[unsupported])
         store.column("dangling")[new.row[fresh]] = self.models.dangling_classifier.predict(
             features
         )
         self._refresh_matches(new, before, after)
         return ScoredRows(new, before, after)
-
-    def compute_features(self, pairs: Pairs) -> FloatArray:
-        """Compute the features of candidates as they are now; nothing is changed.
-
-        Args:
-            pairs: Candidates.
-
-        Returns:
-            A row of features for each.
-        """
-        every = np.arange(len(pairs.row))
-        is_old = np.ones(len(every), dtype=np.bool_)
-        columns = self._take_columns(pairs.row, is_old)
-        compared = self._compare(pairs.left, pairs.right, columns, every, is_old)
-        return self._compute_features(pairs.left, pairs.right, compared)
 
     def _refresh_matches(self, pairs: Pairs, before: FloatArray, after: FloatArray) -> None:
         min_probability = self.state.config.min_match_probability

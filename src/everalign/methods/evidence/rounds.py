@@ -146,7 +146,10 @@ def refresh_comparisons(
     )
     literals = compare_all_literals(graphs, matches, relations, table, old)
     previous = probabilities.look_up(table)
-    return ComparedCandidates(graphs, table, (left, right), previous, rows, literals)
+    contributions = probabilities.look_up_contributions(table)
+    return ComparedCandidates(
+        graphs, table, (left, right), previous, rows, literals, contributions
+    )
 
 
 @jit_cached()

@@ -108,7 +108,8 @@ class SeedSplit:
         if self.has_sufficient:
             return TrainingPairs(self.held_out, trusted)
         config = graphs.config
-        table, probability = probabilities.select_at_least(_choose_least_probability(graphs))
+        likely = probabilities.select_at_least(_choose_least_probability(graphs))
+        table, probability = likely.table, likely.probability
         rows = select_pairs(table, probability, config.cardinality)
         pairs = np.stack([table.left[rows], table.right[rows]], axis=1)
         probability = probability[rows]
@@ -199,7 +200,9 @@ def train_models(
             if too_few or not labels.can_train(compared.table):
                 return None
             classifier = train_classifier(compared, labels, seed)
-            probabilities = classify_all(compared, classifier, labels)
+            # Only scores of the last models stay.
+            is_last = 2 * number + 1 >= rounds
+            probabilities = classify_all(compared, classifier, labels, with_contributions=is_last)
         else:
             probabilities = classify_refreshed(compared, classifier, labels)
         affected = find_affected_neighbours(graphs, before, probabilities)

@@ -23,8 +23,8 @@ from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetAr
 
 BLOCK_SIZE = 256  # rows that go through a node together: their bits fit into the first cache
 MAX_LEAVES = 31  # one bit of 32 is the sign, which the search for the lowest bit cannot use
-_ALL_BITS = 0xFFFFFFFF
-_ZERO_LIMIT = 1e-35  # up to this LightGBM takes a value for 0, in single precision
+ALL_BITS = 0xFFFFFFFF
+ZERO_LIMIT = 1e-35  # up to this LightGBM takes a value for 0, in single precision
 
 # `decision_type` in LightGBM's text: bits of a node.
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
@@ -115,7 +115,7 @@ class TreeModel(NamedTuple):
         # The bit of a leaf is left whatever tests fail.
         first_nodes = self.tree_start[:-1][sizes > 0]
         left_over = np.bitwise_and.reduceat(self.kept, first_nodes) if len(first_nodes) else 1
-        return bool(np.all(left_over & np.uint32(_ALL_BITS >> 1)))
+        return bool(np.all(left_over & np.uint32(ALL_BITS >> 1)))
 
 
 def average_models(models: Sequence[TreeModel]) -> TreeModel:
@@ -232,7 +232,7 @@ def _parse_tree(fields: dict[str, str], feature_count: int) -> tuple[list[_Node]
             raise ValueError("a tree refers to what is not there")
         nan_fails = _fails_for_nan(decision_type[child], threshold[child])
         left = add_subtree(left_child[child])
-        nodes.append(_Node(feature[child], threshold[child], nan_fails, _ALL_BITS & ~left))
+        nodes.append(_Node(feature[child], threshold[child], nan_fails, ALL_BITS & ~left))
         return left | add_subtree(right_child[child])
 
     add_subtree(0)
@@ -270,7 +270,7 @@ def _predict_rows(
     leaf_value: NDArray[np.float64],
     out: FloatArray,
 ) -> None:
-    every, zero_limit = np.uint32(_ALL_BITS), np.float32(_ZERO_LIMIT)
+    every, zero_limit = np.uint32(ALL_BITS), np.float32(ZERO_LIMIT)
     # Column by column, so that the loops over a block read what follows in memory. Rows that the
     # last block has too many are computed for nothing.
     columns = np.zeros((rows.shape[1], BLOCK_SIZE), dtype=np.float32)
