@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TypeVar
 
 from everalign import __version__
+from everalign._cache import LimitedCache
 from everalign.aligner import Aligner
 from everalign.methods import ExplainableMethod
 from everalign.service.settings import ServiceSettings
@@ -16,6 +17,9 @@ from everalign.version_reader import VersionReader
 from everalign.view import AlignmentView
 
 Result = TypeVar("Result")
+
+# Answers that are kept: a hundred pages of the largest kind.
+MAX_KEPT_BYTES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,10 @@ class ServedAlignment:
         self.view = AlignmentView(settings.state)
         # For answers to decisions, which wait for no reader.
         self._decision_view = AlignmentView(settings.state)
+        # Bodies of answers by tag, author and address; the event loop alone uses it.
+        self.answers: LimitedCache[tuple[str, str, str, str], bytes] = LimitedCache(
+            MAX_KEPT_BYTES, len
+        )
         self._cache: dict[str, tuple[Hashable, object]] = {}
         self._cache_lock = Lock()
 
@@ -89,16 +97,29 @@ class ServedAlignment:
         Returns:
             What answers show from now on.
         """
-        with self._decision_view.reading() as reader:
-            store = reader.session.store
-            version, decisions = store.newest_version(), store.inbox.last_number()
-            is_new = version != reader.version
-            mark = get_mark(reader)
-        if not is_new:
-            return replace(mark, decisions=decisions)
+        mark = self._find_known_mark()
+        if mark is not None:
+            return mark
         self._decision_view.refresh()
         self.warm_up()
         return self.read_mark()
+
+    def find_mark(self) -> Mark:
+        """Find out what an answer to a request that comes now shows.
+
+        Returns:
+            The version and the number of the last decision.
+        """
+        # Without waiting for those who read links, unless there is a new version.
+        return self._find_known_mark() or self.read_mark()
+
+    def _find_known_mark(self) -> Mark | None:
+        """What answers show now; None if there is a new version."""
+        with self._decision_view.reading() as reader:
+            store = reader.session.store
+            if store.newest_version() != reader.version:
+                return None
+            return replace(get_mark(reader), decisions=store.inbox.last_number())
 
     def warm_up(self) -> None:
         """Load what the first answers about a version need."""
@@ -146,5 +167,4 @@ def get_mark(reader: VersionReader) -> Mark:
     Returns:
         Its version and the number of the last decision.
     """
-    digest = reader.session.store.read_version(reader.version).digest
-    return Mark(reader.version, reader.decision_count, digest)
+    return Mark(reader.version, reader.decision_count, reader.digest)
