@@ -28,7 +28,9 @@ class NameReader:
         self._store = store
         self._lists: dict[tuple[Side, NameKind], StoredNames] = {}
         self._names: dict[tuple[Side, NameKind], LimitedCache[int, str]] = {}
-        self._ids: dict[Side, LimitedCache[str, int]] = {}
+        self._ids: dict[Side, LimitedCache[str, int]] = {
+            side: LimitedCache(MAX_KEPT_NAMES) for side in ("left", "right")
+        }
 
     def find_entity(self, side: Side, name: str) -> int | None:
         """Look up an entity.
@@ -52,8 +54,6 @@ class NameReader:
         Returns:
             The ids of those that the graph has ever had.
         """
-        if side not in self._ids:
-            self._ids[side] = LimitedCache(MAX_KEPT_NAMES)
         return self._ids[side].read_many(names, self._open(side, "entity").find_ids)
 
     def read(self, side: Side, kind: NameKind, ids: Iterable[int]) -> dict[int, str]:
@@ -69,8 +69,7 @@ class NameReader:
         """
         if (side, kind) not in self._names:
             self._names[side, kind] = LimitedCache(MAX_KEPT_NAMES)
-        stored = self._open(side, kind)
-        return self._names[side, kind].read_many(ids, partial(_read_sorted, stored))
+        return self._names[side, kind].read_many(ids, partial(self._read_stored, side, kind))
 
     def count_entities(self, side: Side) -> int:
         """Count the entities that a graph has ever had.
@@ -88,6 +87,10 @@ class NameReader:
             self._lists[side, kind] = self._store.open_names(side, kind)
         return self._lists[side, kind]
 
-
-def _read_sorted(stored: StoredNames, ids: list[int]) -> dict[int, str]:
-    return stored.read_names(sorted(ids))
+    def _read_stored(self, side: Side, kind: NameKind, ids: list[int]) -> dict[int, str]:
+        found = self._open(side, kind).read_names(sorted(ids))
+        if kind == "entity":
+            # Whoever shows an entity asks for its id by its name soon after.
+            for number, name in found.items():
+                self._ids[side].put(name, number)
+        return found

@@ -15,7 +15,7 @@ from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.methods.evidence.contributions import (
     GROUP_NAMES,
     PART_NAMES,
-    TreeShape,
+    SubsetTrees,
     compute_shapley_values,
     evaluate_subsets,
     group_feature,
@@ -29,7 +29,7 @@ FEATURE_COUNT = 6
 def split(model: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
     trees = parse_trees(model.model_to_string())
     every = np.arange(FEATURE_COUNT)
-    values = evaluate_subsets(trees, TreeShape.from_model(trees), every, FEATURE_COUNT, features)
+    values = evaluate_subsets(SubsetTrees.from_model(trees, every, FEATURE_COUNT), features)
     return np.column_stack([compute_shapley_values(values), values[:, 0]])
 
 
@@ -52,10 +52,10 @@ def test_a_model_without_any_split_has_nothing_but_a_prior() -> None:
 def test_groups_are_players_of_their_own() -> None:
     """The value of a group comes from the definition: all orders in which groups are known."""
     trees = parse_trees(train(0.2, 8).model_to_string())
-    features, shape = rows(20, 0.2, seed=3), TreeShape.from_model(trees)
+    features = rows(20, 0.2, seed=3)
     groups = np.array([0, 1, 0, 2, 1, 2])
-    values = evaluate_subsets(trees, shape, groups, 3, features)
-    single = evaluate_subsets(trees, shape, np.arange(6), 6, features)
+    values = evaluate_subsets(SubsetTrees.from_model(trees, groups, 3), features)
+    single = evaluate_subsets(SubsetTrees.from_model(trees, np.arange(6), 6), features)
     for size in range(4):
         for subset in combinations(range(3), size):
             known = sum(1 << feature for feature in range(6) if groups[feature] in subset)
@@ -68,7 +68,7 @@ def test_averaged_models_have_averaged_values() -> None:
     both, features = average_models([one, two]), rows(9, 0.1)
     every = np.arange(FEATURE_COUNT)
     found = [
-        evaluate_subsets(model, TreeShape.from_model(model), every, FEATURE_COUNT, features)
+        evaluate_subsets(SubsetTrees.from_model(model, every, FEATURE_COUNT), features)
         for model in (one, two, both)
     ]
     assert np.allclose((found[0] + found[1]) / 2, found[2])

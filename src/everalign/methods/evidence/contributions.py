@@ -20,7 +20,7 @@ from everalign._numba import jit_cached
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.classifier import PairClassifier
 from everalign.methods.evidence.features import COMPETITOR_COLUMNS, LITERAL_FEATURES
-from everalign.methods.evidence.trees import MAX_LEAVES, BitArray, TreeModel
+from everalign.methods.evidence.trees import BitArray, TreeModel
 
 # Groups of features; the order is that of the bars.
 NEIGHBOURS, NAMES, RIVALS = range(3)
@@ -81,24 +81,63 @@ def group_feature(name: str) -> int:
     return NAMES if name in LITERAL_FEATURES else NEIGHBOURS
 
 
-def evaluate_subsets(
-    model: TreeModel, shape: TreeShape, groups: OffsetArray, group_count: int, rows: FloatArray
-) -> DoubleArray:
+class SubsetTrees(NamedTuple):
+    """Trees whose rows can be evaluated if only some groups of features are known.
+
+    Attributes:
+        model: The trees.
+        groups: Group of each feature of the model.
+        left_leaves: The leaves below the left branch of each node, a bit for each.
+        right_leaves: The leaves below the right branch.
+        leaf_value: For each tree and subset of groups the value of each leaf, times the share of
+            the training rows that reach it by tests of the other groups. Of a row whose tests of
+            the subset are known, the leaves that it may reach then only have to be summed up.
+    """
+
+    model: TreeModel
+    groups: OffsetArray
+    left_leaves: BitArray
+    right_leaves: BitArray
+    leaf_value: DoubleArray
+
+    @staticmethod
+    def from_model(model: TreeModel, groups: OffsetArray, group_count: int) -> SubsetTrees:
+        """Prepare trees.
+
+        Args:
+            model: The trees.
+            groups: Group of each feature of the model.
+            group_count: Number of groups.
+
+        Returns:
+            The trees with all that does not depend on a row.
+        """
+        shape = TreeShape.from_model(model)
+        tree_count, leaf_count = model.leaf_value.shape
+        value = np.zeros((tree_count, 1 << group_count, leaf_count))
+        left, right = np.zeros((2, len(model.feature)), dtype=np.uint32)
+        _prepare_subsets(
+            model.tree_start, model.feature, model.leaf_value, *shape, groups, left, right, value
+        )
+        return SubsetTrees(model, groups, left, right, value)
+
+
+def evaluate_subsets(trees: SubsetTrees, rows: FloatArray) -> DoubleArray:
     """Compute what a model expects if only the features of some groups are known.
 
     Args:
-        model: The trees.
-        shape: Its ranges of leaves.
-        groups: Group of each feature of the model.
-        group_count: Number of groups.
+        trees: The trees.
         rows: Rows of features.
 
     Returns:
         For each row the log-odds of every subset of groups; bit n of the number of a subset tells
         whether it has group n.
     """
-    out = np.zeros((len(rows), 1 << group_count))
-    _evaluate_rows(rows, *model[1:-1], *shape, groups, out)
+    model = trees.model
+    out = np.zeros((len(rows), trees.leaf_value.shape[1]))
+    _evaluate_rows(
+        rows, model.tree_start, model.feature, model.threshold, model.nan_fails, *trees[1:], out
+    )
     return out
 
 
@@ -176,7 +215,7 @@ class ContributionModel:
 
     def __init__(self, classifier: PairClassifier) -> None:
         self._classifier = classifier
-        self._shapes: dict[int, TreeShape] = {}
+        self._trees: dict[int, SubsetTrees] = {}
 
     def split_prediction(self, features: FloatArray) -> PredictionParts:
         """Split predicted probabilities into the prior and what each group of features adds.
@@ -190,17 +229,16 @@ class ContributionModel:
         values = np.zeros((len(features), SUBSET_COUNT))
         for model, rows in self._classifier.choose_models(features):
             chosen = self._classifier.take_columns(features[rows], model)
-            groups = np.array([group_feature(name) for name in model.feature_names])
-            shape = self._find_shape(model)
-            values[rows] = evaluate_subsets(model, shape, groups, len(GROUP_NAMES), chosen)
+            values[rows] = evaluate_subsets(self._prepare(model), chosen)
         probabilities = 1 / (1 + np.exp(-values))
         return PredictionParts(probabilities[:, 0], compute_shapley_values(probabilities))
 
-    def _find_shape(self, model: TreeModel) -> TreeShape:
+    def _prepare(self, model: TreeModel) -> SubsetTrees:
         # The models live as long as this object does.
-        if id(model) not in self._shapes:
-            self._shapes[id(model)] = TreeShape.from_model(model)
-        return self._shapes[id(model)]
+        if id(model) not in self._trees:
+            groups = np.array([group_feature(name) for name in model.feature_names])
+            self._trees[id(model)] = SubsetTrees.from_model(model, groups, len(GROUP_NAMES))
+        return self._trees[id(model)]
 
 
 @jit_cached()
@@ -233,40 +271,76 @@ def _find_ranges(
 
 
 @jit_cached()
+def _prepare_subsets(
+    tree_start: OffsetArray,
+    feature: OffsetArray,
+    leaf_value: DoubleArray,
+    first_leaf: OffsetArray,
+    last_leaf: OffsetArray,
+    left_share: DoubleArray,
+    groups: OffsetArray,
+    left_leaves: BitArray,
+    right_leaves: BitArray,
+    out: DoubleArray,
+) -> None:
+    for tree in range(len(tree_start) - 1):
+        start, end = tree_start[tree], tree_start[tree + 1]
+        for subset in range(out.shape[1]):
+            out[tree, subset, : end - start + 1] = leaf_value[tree, : end - start + 1]
+        for node in range(start, end):
+            middle = node - start + 1
+            for leaf in range(first_leaf[node], last_leaf[node] + 1):
+                is_left = leaf < middle
+                bit = np.uint32(1) << np.uint32(leaf)
+                if is_left:
+                    left_leaves[node] |= bit
+                else:
+                    right_leaves[node] |= bit
+                share = left_share[node] if is_left else 1.0 - left_share[node]
+                for subset in range(out.shape[1]):
+                    if not subset >> groups[feature[node]] & 1:
+                        out[tree, subset, leaf] *= share
+
+
+@jit_cached()
 def _evaluate_rows(
     rows: FloatArray,
     tree_start: OffsetArray,
     feature: OffsetArray,
     threshold: FloatArray,
     nan_fails: BoolArray,
-    kept: BitArray,  # noqa: ARG001 (the shape tells the same)
-    leaf_value: DoubleArray,
-    first_leaf: OffsetArray,
-    last_leaf: OffsetArray,
-    left_share: DoubleArray,
     groups: OffsetArray,
+    left_leaves: BitArray,
+    right_leaves: BitArray,
+    leaf_value: DoubleArray,
     out: DoubleArray,
 ) -> None:
-    weight = np.empty(MAX_LEAVES + 1, dtype=np.float64)
+    subset_count = out.shape[1]
+    # By group the leaves that its tests leave to a row, then by subset those that all of it leave.
+    reached = np.empty(subset_count, dtype=np.uint32)
     for row in range(len(rows)):
-        for subset in range(out.shape[1]):
-            total = 0.0
-            for tree in range(len(tree_start) - 1):
-                start, end = tree_start[tree], tree_start[tree + 1]
-                weight[: end - start + 1] = 1.0
-                for node in range(start, end):
-                    left = left_share[node]
-                    if subset >> groups[feature[node]] & 1:
-                        value = rows[row, feature[node]]
-                        if abs(value) <= _ZERO_LIMIT:
-                            value = np.float32(0)
-                        fails = nan_fails[node] if np.isnan(value) else value > threshold[node]
-                        left = 0.0 if fails else 1.0
-                    middle = node - start + 1
-                    for leaf in range(first_leaf[node], middle):
-                        weight[leaf] *= left
-                    for leaf in range(middle, last_leaf[node] + 1):
-                        weight[leaf] *= 1.0 - left
-                for leaf in range(end - start + 1):
-                    total += weight[leaf] * leaf_value[tree, leaf]
-            out[row, subset] = total
+        for tree in range(len(tree_start) - 1):
+            start, end = tree_start[tree], tree_start[tree + 1]
+            every = np.uint32((np.uint64(1) << np.uint64(end - start + 1)) - np.uint64(1))
+            reached[:] = every
+            for node in range(start, end):
+                value = rows[row, feature[node]]
+                if abs(value) <= _ZERO_LIMIT:
+                    value = np.float32(0)
+                fails = nan_fails[node] if np.isnan(value) else value > threshold[node]
+                lost = left_leaves[node] if fails else right_leaves[node]
+                reached[1 << groups[feature[node]]] &= ~lost
+            for subset in range(subset_count):
+                # Without its lowest group, whose leaves are known by then, as those of the rest.
+                lowest = subset & -subset
+                if subset != lowest:
+                    reached[subset] = reached[lowest] & reached[subset ^ lowest]
+                leaves = reached[subset]
+                total = 0.0
+                leaf = 0
+                while leaves:
+                    if leaves & np.uint32(1):
+                        total += leaf_value[tree, subset, leaf]
+                    leaves >>= np.uint32(1)
+                    leaf += 1
+                out[row, subset] += total
