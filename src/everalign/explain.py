@@ -43,7 +43,7 @@ from everalign.types import (
 
 # Explanations that are kept: a person goes from a question to its pair and its entities, and many
 # are asked the same. One takes some ten kilobytes.
-MAX_EXPLANATIONS = 500
+MAX_EXPLANATIONS = 200
 
 _Names: TypeAlias = Mapping[tuple[Side, NameKind], Mapping[int, str]]
 

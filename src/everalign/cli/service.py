@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,30 +125,44 @@ def serve(
     Prints an address that signs a browser in once. Updates, also those of other processes, show
     at once. Requires the extra: pip install 'everalign[service]'.
     """
-    check_installed()
-    from everalign.service.settings import (
-        ServiceSettings,
-        Token,
-        parse_networks,
-        read_tokens,
-    )
+    with _pause_collection():
+        check_installed()
+        from everalign.service.settings import (
+            ServiceSettings,
+            Token,
+            parse_networks,
+            read_tokens,
+        )
 
-    tokens = (Token(token),) if token else ()
-    settings = ServiceSettings(
-        state=state,
-        host=host,
-        port=port,
-        read_only=read_only,
-        tokens=tokens + (read_tokens(token_file) if token_file else ()),
-        allowed_hosts=tuple(name.lower() for name in allowed_hosts),
-        trusted_proxies=parse_networks(trusted_proxies),
-        user_header=user_header,
-        curators=curators,
-        data=data,
-        rate_limit=rate_limit,
-        languages=choose_languages(state, languages),
-    )
-    serve_alignment(settings, open_browser)
+        tokens = (Token(token),) if token else ()
+        settings = ServiceSettings(
+            state=state,
+            host=host,
+            port=port,
+            read_only=read_only,
+            tokens=tokens + (read_tokens(token_file) if token_file else ()),
+            allowed_hosts=tuple(name.lower() for name in allowed_hosts),
+            trusted_proxies=parse_networks(trusted_proxies),
+            user_header=user_header,
+            curators=curators,
+            data=data,
+            rate_limit=rate_limit,
+            languages=choose_languages(state, languages),
+        )
+        serve_alignment(settings, open_browser)
+
+
+@contextmanager
+def _pause_collection() -> Iterator[None]:
+    """Look for no garbage while modules and data are loaded; the server begins again.
+
+    Hardly anything is garbage until then, and to look for it takes a tenth of the time.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def check_installed() -> None:

@@ -18,8 +18,8 @@ from everalign.view import AlignmentView
 
 Result = TypeVar("Result")
 
-# Answers that are kept: a hundred pages of the largest kind.
-MAX_KEPT_BYTES = 20_000_000
+# Answers that are kept: some hundred pages.
+MAX_KEPT_BYTES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class ServedAlignment:
         with self.reading() as reader:
             _ = reader.labels, reader.pager
             if isinstance(reader.method, ExplainableMethod):
-                _ = reader.explainer
+                _ = reader.explainer, reader.questions
 
     def read_mark(self) -> Mark:
         """Read what answers show now.
