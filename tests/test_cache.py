@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +33,7 @@ def test_it_keeps_what_was_used_last(steps: list[tuple[str, list[int]]]) -> None
     for step, keys in steps:
         if step == "read":
             asked: list[int] = []
-            found = cache.read_many(keys, lambda missing, asked=asked: _read(missing, asked))
+            found = cache.read_many(keys, partial(_read, asked))
             assert found == {key: compute(key) for key in keys}
             distinct = list(dict.fromkeys(keys))
             assert asked == [key for key in distinct if key not in used]
@@ -48,7 +50,7 @@ def test_it_keeps_what_was_used_last(steps: list[tuple[str, list[int]]]) -> None
         assert len(cache) == len(used)
 
 
-def _read(missing: list[int], asked: list[int]) -> dict[int, str]:
+def _read(asked: list[int], missing: list[int]) -> dict[int, str]:
     asked += missing
     return {key: compute(key) for key in missing}
 

@@ -301,11 +301,12 @@ def parse_offset(cursor: str | None) -> int:
 
 
 def _build_overview(alignment: ServedAlignment, reader: VersionReader) -> OverviewAnswer:
-    store, waiting = reader.session.store, reader.waiting
+    store = reader.session.store
     calibrated = is_calibrated(reader.session)
-    # To read all scores costs most, and a few waiting decisions hardly change them.
+    # To read all scores costs most, and a few waiting decisions hardly change them: they are those
+    # of the version.
     scores: ScoreLists = alignment.remember(
-        "scores", reader.version, lambda: read_scores(reader.session, waiting)
+        "scores", reader.digest, lambda: read_scores(reader.session)
     )
     thresholds: list[ThresholdEstimate] = estimate_thresholds(scores) if calibrated else []
     decisions = read_decisions(alignment, reader)

@@ -87,7 +87,7 @@ def describe_relation(
 
 @router.get("/classes")
 def list_classes(alignment: Alignment) -> ClassesAnswer:
-    """List the largest classes of both graphs."""
+    """List the largest classes of both graphs, without the decisions that are waiting."""
     with alignment.reading() as reader:
         version, mark = reader.version, describe_mark(reader)
     # In a session of its own: all facts are read, and others go on meanwhile.
@@ -177,7 +177,7 @@ def _name_values(
 
 
 def count_classes(alignment: ServedAlignment) -> dict[str, list[ClassCount]]:
-    """Count the instances of classes.
+    """Count the instances of classes in the last version, without waiting decisions.
 
     Args:
         alignment: The alignment.
@@ -186,7 +186,7 @@ def count_classes(alignment: ServedAlignment) -> dict[str, list[ClassCount]]:
         The largest classes of the left and of the right graph.
     """
     with AlignmentSession.open(alignment.settings.state) as session:
-        summary = summarise_alignment(session, MAX_CLASSES)
+        summary = summarise_alignment(session, MAX_CLASSES, with_waiting=False)
     return {
         side: [
             ClassCount(
