@@ -26,6 +26,7 @@ than the number of cores, wall times tell little.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -151,13 +152,13 @@ def measure_service(state: Path, arguments: argparse.Namespace) -> Row:
         server.wait(FIRST_ASKS["questions"])
         links = choose_links()
         parts = {
-            "endpoints": lambda: measure_endpoints(server, links),
-            "closed_loop": lambda: measure_closed_loop(server, links),
-            "people": lambda: measure_people(server, links),
+            "endpoints": measure_endpoints,
+            "closed_loop": measure_closed_loop,
+            "people": measure_people,
         }
         for name, measure in parts.items():
             row["load_average"][name] = _read_load()
-            row[name] = measure()
+            row[name] = measure(server, links)
         row |= server.read_memory()
     finally:
         server.end()
@@ -191,7 +192,7 @@ def choose_links() -> list[Row]:
     ]
     found: dict[tuple[str, str], Row] = {}
     for reply in run_clients(PORT, TOKEN, asks, 1):
-        for link in httpx.Response(200, content=reply.body).json()["links"]:
+        for link in json.loads(reply.body)["links"]:
             found[link["left"]["name"], link["right"]["name"]] = link
     return random.Random(0).sample(list(found.values()), min(CHOSEN_LINKS, len(found)))
 

@@ -50,8 +50,13 @@ def test_an_error_inside_releases_it() -> None:
     lock = FairLock()
     with pytest.raises(ValueError), lock:  # noqa: PT011
         raise ValueError
-    entered = []
-    thread = Thread(target=lambda: entered.append(lock.__enter__()))
+    entered: list[bool] = []
+
+    def enter() -> None:
+        with lock:
+            entered.append(True)
+
+    thread = Thread(target=enter)
     thread.start()
     thread.join(10)
-    assert entered == [None]
+    assert entered == [True]

@@ -40,7 +40,7 @@ def test_columns_are_the_rows_in_order(aligner: Aligner) -> None:
             columns = session.store.read_link_columns(status)
             rows = list(session.store.iterate_links(status))
             assert rows
-            assert list(zip(*map(list, columns), strict=True)) == [
+            assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
                 (row.left, row.right, row.score) for row in rows
             ]
             scores = [row.score for row in rows]

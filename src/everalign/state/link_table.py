@@ -192,7 +192,7 @@ class LinkTable:
             last = rows[-1]
         columns = LinkColumns(*map(np.concatenate, zip(*pages, strict=True)))
         order = np.lexsort((columns.right, columns.left, -columns.score))
-        return LinkColumns(*(column[order] for column in columns))
+        return LinkColumns(columns.left[order], columns.right[order], columns.score[order])
 
     def list_linked(self, side: int, first: int, last: int, version: int) -> list[int]:
         """List the entities of a range of ids that have a link in force.
