@@ -59,6 +59,8 @@ class ServedAlignment:
         self.view = AlignmentView(settings.state)
         # For answers to decisions, which wait for no reader.
         self._decision_view = AlignmentView(settings.state)
+        # Whether labels are indexed: those who decide meanwhile see names instead.
+        self.is_loaded = False
         # Bodies of answers by tag, author and address; the event loop alone uses it.
         self.answers: LimitedCache[tuple[str, str, str, str], bytes] = LimitedCache(
             MAX_KEPT_BYTES, len
@@ -100,8 +102,9 @@ class ServedAlignment:
         mark = self._find_known_mark()
         if mark is not None:
             return mark
-        self._decision_view.refresh()
         self.warm_up()
+        # Afterwards: decisions do not wait for the labels of a new version to be indexed.
+        self._decision_view.refresh()
         return self.read_mark()
 
     def find_mark(self) -> Mark:
@@ -127,6 +130,7 @@ class ServedAlignment:
             _ = reader.labels, reader.pager
             if isinstance(reader.method, ExplainableMethod):
                 _ = reader.explainer, reader.questions
+        self.is_loaded = True
 
     def read_mark(self) -> Mark:
         """Read what answers show now.

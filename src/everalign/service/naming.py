@@ -31,10 +31,14 @@ class Namer:
     Args:
         served: The alignment.
         reader: The version that a request reads.
+        with_labels: Whether to read labels; without, entities are shown by their names.
     """
 
-    def __init__(self, served: ServedAlignment, reader: VersionReader) -> None:
+    def __init__(
+        self, served: ServedAlignment, reader: VersionReader, *, with_labels: bool = True
+    ) -> None:
         self._reader = reader
+        self._with_labels = with_labels
         self._languages = served.settings.languages
         # Labels follow from the version, so requests share them; here are those of the request.
         self._entities: dict[tuple[SideName, str], Entity] = {}
@@ -153,6 +157,10 @@ class Namer:
                 for number in ids
             }
 
+        if not self._with_labels:
+            for name in names.values():
+                self._entities[side, name] = self._describe(side, name, shorten_iri(name), "")
+            return
         found = self._kept.read_many(((side, number) for number in names), read)
         self._entities.update(((side, entity.name), entity) for entity in found.values())
 
