@@ -10,6 +10,9 @@ import httpx
 from tests.service.servers import LEFT, RIGHT, Service, run_service
 
 from everalign import Aligner
+from everalign.service.alignment import ServedAlignment
+from everalign.service.naming import Namer
+from everalign.service.settings import ServiceSettings
 
 CITY, TOWN = f"{LEFT}city1", f"{RIGHT}town1"
 PATHS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -87,3 +90,16 @@ def test_authors_have_answers_of_their_own(service: Service, client: httpx.Clien
         for _ in range(2):
             assert client.get("/api/v1/questions").json()["answered"] == 0
             assert reviewer.get("/api/v1/questions").json()["answered"] == 1
+
+
+def test_names_instead_of_labels_are_not_kept(own_state: Path) -> None:
+    """Until labels are indexed, decisions are answered with names; later answers have labels."""
+    alignment = ServedAlignment(ServiceSettings(state=own_state))
+    with alignment.reading() as reader:
+        for with_labels, label in ((False, "city1"), (True, "杭州市"), (False, "city1")):
+            namer = Namer(alignment, reader, with_labels=with_labels)
+            assert namer.get_entity("left", CITY).label == label
+    assert not alignment.is_loaded
+    alignment.warm_up()
+    assert alignment.is_loaded
+    alignment.close()
