@@ -11,7 +11,8 @@ been started once before: compiled code and the index of labels are there.
 starts. `endpoints` has the processor time of the server for one request of each kind, and
 percentiles of the time that one client waits, in milliseconds; each request is for another link or
 entity where the kind has any. All others are the same request again, so all but the first are
-answers that were kept; `entity` and `question` follow `link`, whose explanations are kept. `closed_loop` are 20 clients that
+answers that were kept; `entity` and `question` follow `link`, whose explanations are kept.
+`closed_loop` are 20 clients that
 ask without a pause for all kinds of pages, four of five about links and entities that nobody has
 asked for before: the time that a client waits is then that of 20 answers. `people` are 20 clients
 that pause for a second on average; each twelfth request is a decision, another one asks for the
