@@ -299,6 +299,46 @@ def long_use_table() -> Table:
     return table
 
 
+def service_table() -> Table:
+    """Start of a server, answers to readers, decisions, and memory."""
+    table = [["what", "value"]]
+    for row in read_rows("service_load.json"):
+        loads = row["load_average"]
+        for name, label in (("page", "the page"), ("questions", "the first 20 questions")):
+            start = row["start"][name]
+            seconds = f"{format_number(start['wall'], 2)} ({format_number(start['cpu'], 2)})"
+            table.append([f"start to {label}, seconds (processor)", seconds])
+        for name, figures in row["endpoints"].items():
+            title = f"one request: {name}, processor ms"
+            table.append([title, format_number(figures["cpu_ms"], 1)])
+        for name, label in (
+            ("closed_loop", "20 clients without a pause"),
+            ("people", "20 clients that pause for a second"),
+        ):
+            figures = row[name]
+            title = f"{label}, load average before {format_number(loads[name], 1)}"
+            table += [
+                [f"{title}: median and p95 ms", _format_percentiles(figures)],
+                [f"{label}: processor ms a request", format_number(figures["cpu_ms"], 1)],
+            ]
+        table.append(
+            ["their decisions: median and p95 ms", _format_percentiles(row["people"]["answers"])]
+        )
+        decisions = row["decisions"]
+        title = f"{decisions['count']:,} decisions of 4 clients during an update and a kill"
+        table += [
+            [f"{title}: median and p95 ms", _format_percentiles(decisions)],
+            ["of these lost or recorded twice", str(decisions["lost"] + decisions["twice"])],
+            ["peak memory of the server, MB", str(row["peak_rss_mb"])],
+            ["of its memory not shared with files, MB", str(row["private_mb"])],
+        ]
+    return table
+
+
+def _format_percentiles(figures: dict[str, float]) -> str:
+    return f"{format_number(figures['median_ms'], 1)}, {format_number(figures['p95_ms'], 1)}"
+
+
 def robust_table() -> Table:
     """Quality at snapshot 0 with fewer or wrong inputs."""
     figures = ("precision", "recall", "f1", "calibration_error", "threshold")
@@ -479,6 +519,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "scale": scale_table,
         "update cost": update_cost_table,
         "long use": long_use_table,
+        "service": service_table,
         "robust": robust_table,
         "names": names_table,
         "named": names_cases_table,

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from everalign.decide import read_waiting_view
 from everalign.errors import ConfigError
 from everalign.evaluation import Evaluation
 from everalign.history import describe_status
 from everalign.overview import (
     CalibrationBin,
-    ScoreLists,
     calibrate_decisions,
     count_histogram,
     estimate_thresholds,
@@ -64,7 +62,7 @@ class AlignmentCharts:
             ConfigError: Altair is not installed.
         """
         alt = import_altair()
-        bins = count_histogram(self._use(_read_scores))
+        bins = count_histogram(self._use(read_scores))
         rows = [
             {"start": row.start, "end": row.end, "state": state, "links": getattr(row, state)}
             for row in bins
@@ -200,14 +198,10 @@ def _melt(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
     ]
 
 
-def _read_scores(session: AlignmentSession) -> ScoreLists:
-    return read_scores(session, read_waiting_view(session))
-
-
 def _read_estimates(session: AlignmentSession) -> Sequence[Any]:
     if not is_calibrated(session):
         raise ConfigError("the scores of this method are no probabilities: nothing is expected")
-    return estimate_thresholds(_read_scores(session))
+    return estimate_thresholds(read_scores(session))
 
 
 def _read_calibration(session: AlignmentSession) -> list[CalibrationBin]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TypeAlias
 
+from everalign._cache import LimitedCache
 from everalign.errors import ConfigError, InputError
 from everalign.graph import NameIndex
 from everalign.graph.iri_names import IRI_NAME_ATTRIBUTE
@@ -40,6 +41,10 @@ from everalign.types import (
     RelationAlignment,
 )
 
+# Explanations that are kept: a person goes from a question to its pair and its entities, and many
+# are asked the same. One takes some ten kilobytes.
+MAX_EXPLANATIONS = 200
+
 _Names: TypeAlias = Mapping[tuple[Side, NameKind], Mapping[int, str]]
 
 
@@ -60,6 +65,7 @@ class Explainer:
         self._method = method
         self._task = StoredTask(UpdateContext.from_last_version(session))
         self._relations: list[RelationAlignment] | None = None
+        self._explanations = LimitedCache[tuple[str, int | None], Explanation](MAX_EXPLANATIONS)
 
     def explain(self, entity: str, max_evidence: int | None = None) -> Explanation:
         """Explain the links of an entity.
@@ -74,6 +80,14 @@ class Explainer:
         Raises:
             InputError: No graph has the entity.
         """
+        key = entity, max_evidence
+        known = self._explanations.get(key)
+        if known is None:
+            known = self._explain(entity, max_evidence)
+            self._explanations.put(key, known)
+        return known
+
+    def _explain(self, entity: str, max_evidence: int | None) -> Explanation:
         ids = {side: self._names.find_entity(side, entity) for side in SIDES}
         if not any(number is not None for number in ids.values()):
             raise InputError(f"{entity!r} is in neither of the two graphs")

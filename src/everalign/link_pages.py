@@ -180,7 +180,9 @@ class LinkPager:
             return sum(1 for _ in self.iterate(wanted))
         scores = wanted.min_confidence, wanted.max_confidence
         statuses = [_STATUS[origin] for origin in wanted.origins]
-        count = sum(self._table.count_scores(self._version, row, *scores) for row in statuses)
+        # To count in the database would go through all links of the range, for each page.
+        columns = map(self._session.store.read_link_columns, statuses)
+        count = sum(links.count_scores(*scores) for links in columns)
         hidden = [row for row in self._read_rows(self._waiting.hidden) if row.status in statuses]
         added = [row for row in self._waiting.rows if row.status in statuses]
         count += sum(wanted.admits_score(row.score) for row in added)

@@ -119,20 +119,18 @@ class ReviewerCounts:
     last: str = ""
 
 
-def read_scores(session: AlignmentSession, waiting: WaitingView) -> ScoreLists:
-    """Read the scores of the last version.
+def read_scores(session: AlignmentSession) -> ScoreLists:
+    """Read the scores of the last version, without the decisions that are waiting.
 
     Args:
         session: An open alignment that has a version.
-        waiting: What the waiting decisions do to the links.
 
     Returns:
         The scores of found links and of proposals, best first.
     """
-    rows = session.store.iterate_links(PairStatus.FOUND)
-    found = [row.score for row in waiting.show(rows, PairStatus.FOUND)]
-    proposed = [pair.score for pair in iterate_free_proposals(session, waiting)]
-    return ScoreLists(np.array(found, dtype=float), np.array(proposed, dtype=float))
+    found = session.store.read_link_columns(PairStatus.FOUND).score
+    proposed = [pair.score for pair in iterate_free_proposals(session, WaitingView())]
+    return ScoreLists(found, np.array(proposed, dtype=float))
 
 
 def count_histogram(scores: ScoreLists, bins: int = HISTOGRAM_BINS) -> list[HistogramBin]:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from everalign._cache import LimitedCache
 from everalign._progress import Progress, no_progress
 from everalign.graph import NO_TRIPLES, IntArray
 from everalign.graph.iri_names import extract_iri_names
@@ -95,6 +96,12 @@ _INSERT = """
 LabelRow = tuple[int, int, int, int, str, str, str]
 
 
+# Side, entity and preferred languages.
+_LabelKey = tuple[int, int, tuple[str, ...]]
+# Labels of entities that are kept; some of them, of hubs, are shown always again.
+MAX_KEPT_LABELS = 20_000
+
+
 class EntityKey(NamedTuple):
     """An entity of one of the graphs.
 
@@ -136,6 +143,7 @@ class LabelIndex:
         self._connection = connection
         self._session = session
         self._progress = progress
+        self._labels = LimitedCache[_LabelKey, tuple[str, str]](MAX_KEPT_LABELS)
 
     @staticmethod
     def open(session: AlignmentSession, progress: Progress = no_progress) -> LabelIndex:
@@ -218,8 +226,21 @@ class LabelIndex:
         Returns:
             The label of each with its language tag, which is empty if there is none.
         """
+        wanted = tuple(languages)
+        keys = ((side, entity, wanted) for entity in entities)
+
+        def read(missing: list[_LabelKey]) -> dict[_LabelKey, tuple[str, str]]:
+            labels = self._read_labels(side, [entity for _, entity, _ in missing], wanted)
+            return {(side, entity, wanted): label for entity, label in labels.items()}
+
+        found = self._labels.read_many(keys, read)
+        return {entity: label for (_, entity, _), label in found.items()}
+
+    def _read_labels(
+        self, side: int, entities: Sequence[int], languages: Sequence[str]
+    ) -> dict[int, tuple[str, str]]:
         labels: dict[int, tuple[str, str]] = {}
-        for chunk in split_chunks(sorted(set(entities))):
+        for chunk in split_chunks(sorted(entities)):
             marks = ", ".join("?" * len(chunk))
             sql = f"""
                 SELECT entity, text, language, rank FROM label

@@ -23,18 +23,20 @@ BIN_COUNT = 10
 
 
 def summarise_alignment(
-    session: AlignmentSession, max_classes: int = MAX_CLASSES
+    session: AlignmentSession, max_classes: int = MAX_CLASSES, *, with_waiting: bool = True
 ) -> AlignmentSummary:
     """Summarise the links of the last version.
 
     Args:
         session: An open alignment that has a version.
         max_classes: How many classes of each graph to list.
+        with_waiting: Whether links are shown as the waiting decisions change them.
 
     Returns:
         Coverage, classes and confidence.
     """
-    links = list(iterate_links(session, Selection()))
+    version = None if with_waiting else session.store.last_version()
+    links = list(iterate_links(session, Selection(), version))
     scores = [link.score for link in links if link.origin == "found"]
     calibrated = is_calibrated(session)
     bins = Counter(min(int(score * BIN_COUNT), BIN_COUNT - 1) for score in scores)

@@ -82,6 +82,11 @@ class VersionReader:
             self.labels.close()
         self.session.close()
 
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the version: a restored state may have another one of the same number."""
+        return self.session.store.read_version(self.version).digest
+
     @property
     def method(self) -> Method:
         """The method as the version left it."""

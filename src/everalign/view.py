@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from functools import wraps
 from math import inf
 from pathlib import Path
-from threading import RLock
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
+from everalign._locks import FairLock
 from everalign._progress import Progress, no_progress
 from everalign.errors import StateError
 from everalign.link_pages import LinkFilter
@@ -92,7 +92,7 @@ class AlignmentView:
         self._state = Path(state)
         self._follow = follow
         self._progress = progress
-        self._lock = RLock()
+        self._lock = FairLock()
         self._open_reader: VersionReader | None = self._read_newest()
 
     def __enter__(self) -> Self:

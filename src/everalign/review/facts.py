@@ -11,6 +11,7 @@ import numpy as np
 from rapidfuzz.fuzz import ratio
 
 from everalign.graph import IntArray
+from everalign.graph.id_sets import mark_members
 from everalign.methods import RelationMatch
 from everalign.review.order import LinkedEntities
 from everalign.search import fold_text
@@ -100,7 +101,7 @@ def group_facts(
         entity: The entity.
         triples: Rows of (head, relation, tail) with it.
         literals: Rows of (entity, attribute, literal).
-        preferred: Neighbours that are wanted in any case.
+        preferred: Neighbours that are wanted in any case, ascending.
 
     Returns:
         Its facts, MAX_FACTS at most.
@@ -111,7 +112,7 @@ def group_facts(
     directions, sizes = np.unique(triples[:, 1] * 2 + inverse, return_counts=True)
     for direction, size in zip(directions.tolist(), sizes.tolist(), strict=True):
         counts[Direction(direction >> 1, bool(direction & 1), False)] = size
-    order = np.argsort(~np.isin(neighbour, preferred), kind="stable")[:MAX_FACTS]
+    order = np.argsort(~mark_members(preferred, neighbour), kind="stable")[:MAX_FACTS]
     values: defaultdict[Direction, list[int]] = defaultdict(list)
     for relation, is_inverse, other in zip(
         triples[order, 1].tolist(), inverse[order].tolist(), neighbour[order].tolist(), strict=True

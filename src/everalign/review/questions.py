@@ -9,6 +9,7 @@ import numpy as np
 from everalign.decide import name_decision
 from everalign.errors import ConfigError
 from everalign.graph import IntArray
+from everalign.graph.id_sets import mark_members, unique_ids
 from everalign.methods import ExplainableMethod, Method
 from everalign.review.facts import (
     EntityFacts,
@@ -220,12 +221,18 @@ class QuestionReader:
             entities[side].add(entity)
             entities[1 - side].update(row.entity for row in rows)
         facts_of = self._read_facts(0, entities[0]), self._read_facts(1, entities[1])
+        neighbours_of = [
+            {entity: unique_ids(triples[:, [0, 2]]) for entity, (triples, _) in facts.items()}
+            for facts in facts_of
+        ]
         pairs: list[tuple[EntityKey, int, EntityFacts, EntityFacts]] = []
         for key, rows in zip(keys, candidates, strict=True):
             own = facts_of[key[0]][key[1]]
+            own_neighbours = neighbours_of[key[0]][key[1]]
             for row in rows:
                 other = facts_of[1 - key[0]][row.entity]
-                grouped = self._group_both(key, own, row.entity, other)
+                neighbours = own_neighbours, neighbours_of[1 - key[0]][row.entity]
+                grouped = self._group_both(key, own, row.entity, other, neighbours)
                 for side, facts in zip((key[0], 1 - key[0]), grouped, strict=True):
                     wanted.add(side, facts)
                 pairs.append((key, row.entity, *grouped))
@@ -241,13 +248,13 @@ class QuestionReader:
         own: tuple[IntArray, IntArray],
         candidate: int,
         other: tuple[IntArray, IntArray],
+        neighbours: tuple[IntArray, IntArray],
     ) -> tuple[EntityFacts, EntityFacts]:
         """Group the facts of a pair; neighbours that are linked with each other come first."""
         side, entity = key
-        neighbours = np.unique(own[0][:, [0, 2]]), np.unique(other[0][:, [0, 2]])
         links = self.queue.links
-        linked = np.isin(links[side][neighbours[0]], neighbours[1])
-        other_linked = np.isin(links[1 - side][neighbours[1]], neighbours[0])
+        linked = mark_members(neighbours[1], links[side][neighbours[0]])
+        other_linked = mark_members(neighbours[0], links[1 - side][neighbours[1]])
         return (
             group_facts(entity, *own, neighbours[0][linked]),
             group_facts(candidate, *other, neighbours[1][other_linked]),

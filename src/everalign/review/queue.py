@@ -427,10 +427,12 @@ def _read_situation(session: AlignmentSession) -> Situation:
     decisions = session.store.read_decisions()
     situation = Situation(links, decisions, set(), set(), (set(), set()))
     for status in (PairStatus.FOUND, PairStatus.GIVEN):
-        for row in session.store.iterate_links(status):
-            links.left[row.left], links.right[row.right] = row.right, row.left
-            if status == PairStatus.GIVEN:
-                situation.given.add(row.pair)
+        columns = session.store.read_link_columns(status)
+        # Of several links of an entity the last one stays.
+        links.left[columns.left], links.right[columns.right] = columns.right, columns.left
+        if status == PairStatus.GIVEN:
+            pairs = zip(columns.left.tolist(), columns.right.tolist(), strict=True)
+            situation.given.update(pairs)
     unique = session.config.cardinality.unique_sides
     for pair, kind in decisions.items():
         if kind is DecisionKind.REJECTED:

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TypeVar
 
 from everalign import __version__
+from everalign._cache import LimitedCache
 from everalign.aligner import Aligner
 from everalign.methods import ExplainableMethod
 from everalign.service.settings import ServiceSettings
@@ -16,6 +17,9 @@ from everalign.version_reader import VersionReader
 from everalign.view import AlignmentView
 
 Result = TypeVar("Result")
+
+# Answers that are kept: some hundred pages.
+MAX_KEPT_BYTES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,12 @@ class ServedAlignment:
         self.view = AlignmentView(settings.state)
         # For answers to decisions, which wait for no reader.
         self._decision_view = AlignmentView(settings.state)
+        # Whether labels are indexed: those who decide meanwhile see names instead.
+        self.is_loaded = False
+        # Bodies of answers by tag, author and address; the event loop alone uses it.
+        self.answers: LimitedCache[tuple[str, str, str, str], bytes] = LimitedCache(
+            MAX_KEPT_BYTES, len
+        )
         self._cache: dict[str, tuple[Hashable, object]] = {}
         self._cache_lock = Lock()
 
@@ -89,23 +99,38 @@ class ServedAlignment:
         Returns:
             What answers show from now on.
         """
+        mark = self._find_known_mark()
+        if mark is not None:
+            return mark
+        self.warm_up()
+        # Afterwards: decisions do not wait for the labels of a new version to be indexed.
+        self._decision_view.refresh()
+        return self.read_mark()
+
+    def find_mark(self) -> Mark:
+        """Find out what an answer to a request that comes now shows.
+
+        Returns:
+            The version and the number of the last decision.
+        """
+        # Without waiting for those who read links, unless there is a new version.
+        return self._find_known_mark() or self.read_mark()
+
+    def _find_known_mark(self) -> Mark | None:
+        """What answers show now; None if there is a new version."""
         with self._decision_view.reading() as reader:
             store = reader.session.store
-            version, decisions = store.newest_version(), store.inbox.last_number()
-            is_new = version != reader.version
-            mark = get_mark(reader)
-        if not is_new:
-            return replace(mark, decisions=decisions)
-        self._decision_view.refresh()
-        self.warm_up()
-        return self.read_mark()
+            if store.newest_version() != reader.version:
+                return None
+            return replace(get_mark(reader), decisions=store.inbox.last_number())
 
     def warm_up(self) -> None:
         """Load what the first answers about a version need."""
         with self.reading() as reader:
             _ = reader.labels, reader.pager
             if isinstance(reader.method, ExplainableMethod):
-                _ = reader.explainer
+                _ = reader.explainer, reader.questions
+        self.is_loaded = True
 
     def read_mark(self) -> Mark:
         """Read what answers show now.
@@ -146,5 +171,4 @@ def get_mark(reader: VersionReader) -> Mark:
     Returns:
         Its version and the number of the last decision.
     """
-    digest = reader.session.store.read_version(reader.version).digest
-    return Mark(reader.version, reader.decision_count, digest)
+    return Mark(reader.version, reader.decision_count, reader.digest)

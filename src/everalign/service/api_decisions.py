@@ -162,7 +162,7 @@ def _describe(
     alignment: ServedAlignment, outcomes: list[_Outcome], seen: dict[str, int | None]
 ) -> DecisionsAnswer:
     with alignment.deciding() as reader:
-        namer = Namer(alignment, reader)
+        namer = Namer(alignment, reader, with_labels=alignment.is_loaded)
         results = [
             DecisionOutcome.model_validate(
                 {

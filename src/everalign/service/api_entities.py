@@ -13,7 +13,6 @@ from everalign.service.common import (
     Cursor,
     IriParameter,
     Limit,
-    Tagged,
     describe_events,
     describe_links,
     describe_mark,
@@ -29,14 +28,15 @@ from everalign.service.models import (
     UnmatchedAnswer,
 )
 from everalign.service.naming import Namer
+from everalign.service.tagged import TaggedRoute
 from everalign.state.snapshots import SIDES
 from everalign.version_reader import VersionReader
 
-router = APIRouter(tags=["entities"], responses=READ_ERRORS)
+router = APIRouter(tags=["entities"], responses=READ_ERRORS, route_class=TaggedRoute)
 MAX_EVENTS = 200
 
 
-@router.get("/entity", dependencies=[Tagged])
+@router.get("/entity")
 def describe_entity(
     alignment: Alignment, name: IriParameter, side: SideName | None = None
 ) -> EntityAnswer:
@@ -65,7 +65,7 @@ def describe_entity(
         )
 
 
-@router.get("/unmatched", dependencies=[Tagged])
+@router.get("/unmatched")
 def list_unmatched(
     alignment: Alignment, side: SideName = "left", after: Cursor = None, limit: Limit = 50
 ) -> UnmatchedAnswer:
@@ -82,7 +82,7 @@ def list_unmatched(
         )
 
 
-@router.get("/search", dependencies=[Tagged])
+@router.get("/search")
 def search_entities(
     alignment: Alignment,
     text: Annotated[str, Query(min_length=1, max_length=MAX_TEXT_LENGTH)],

@@ -14,7 +14,6 @@ from everalign.service.common import (
     Cursor,
     IriParameter,
     Limit,
-    Tagged,
     describe_events,
     describe_mark,
     describe_rows,
@@ -29,15 +28,16 @@ from everalign.service.models import (
     StateName,
 )
 from everalign.service.naming import Namer
+from everalign.service.tagged import TaggedRoute
 
-router = APIRouter(tags=["links"], responses=READ_ERRORS)
+router = APIRouter(tags=["links"], responses=READ_ERRORS, route_class=TaggedRoute)
 OptionalIri = Annotated[str | None, Query(min_length=1, max_length=MAX_IRI_LENGTH)]
 OptionalVersion = Annotated[int | None, Query(ge=0, le=2**31)]
 # All events of a pair are shown, up to so many.
 MAX_EVENTS = 200
 
 
-@router.get("/links", dependencies=[Tagged])
+@router.get("/links")
 def list_links(
     alignment: Alignment,
     state: StateName | None = None,
@@ -67,7 +67,7 @@ def list_links(
         return LinksAnswer(links=links, count=count, next=cursor, **describe_mark(reader))
 
 
-@router.get("/link", dependencies=[Tagged])
+@router.get("/link")
 def describe_link(alignment: Alignment, left: IriParameter, right: IriParameter) -> LinkAnswer:
     """Describe a pair: both entities, the evidence, rivals, neighbours and history."""
     with alignment.reading() as reader:

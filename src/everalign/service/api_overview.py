@@ -33,7 +33,6 @@ from everalign.service.common import (
     Alignment,
     Cursor,
     Limit,
-    Tagged,
     describe_events,
     describe_mark,
 )
@@ -51,13 +50,14 @@ from everalign.service.models import (
     VersionsAnswer,
 )
 from everalign.service.naming import Namer
+from everalign.service.tagged import TaggedRoute
 from everalign.state.decisions import DecisionKind
 from everalign.state.inbox import RecordedDecision
 from everalign.state.snapshots import SIDES
 from everalign.types import Decision, LinkEvent, VersionReport
 from everalign.version_reader import VersionReader
 
-router = APIRouter(tags=["overview"], responses=READ_ERRORS)
+router = APIRouter(tags=["overview"], responses=READ_ERRORS, route_class=TaggedRoute)
 MAX_DISAGREEMENTS = 100
 
 
@@ -128,7 +128,7 @@ class OverviewAnswer(Answer):
     reviewers: list[Reviewer]
 
 
-@router.get("/overview", dependencies=[Tagged])
+@router.get("/overview")
 def read_overview(alignment: Alignment) -> OverviewAnswer:
     """Describe the alignment at a glance."""
     with alignment.reading() as reader:
@@ -136,7 +136,7 @@ def read_overview(alignment: Alignment) -> OverviewAnswer:
         return alignment.remember("overview", mark, lambda: _build_overview(alignment, reader))
 
 
-@router.get("/versions", dependencies=[Tagged])
+@router.get("/versions")
 def list_versions(alignment: Alignment) -> VersionsAnswer:
     """List the reports of all versions."""
     with alignment.reading() as reader:
@@ -144,7 +144,7 @@ def list_versions(alignment: Alignment) -> VersionsAnswer:
         return VersionsAnswer(versions=reports, **describe_mark(reader))
 
 
-@router.get("/corrections", dependencies=[Tagged])
+@router.get("/corrections")
 def list_corrections(
     alignment: Alignment,
     version: Annotated[int | None, Query(ge=0, le=2**31)] = None,
@@ -173,7 +173,7 @@ def list_corrections(
         )
 
 
-@router.get("/activity", dependencies=[Tagged])
+@router.get("/activity")
 def list_activity(
     alignment: Alignment,
     author: Annotated[str | None, Query(max_length=MAX_AUTHOR_LENGTH)] = None,
@@ -301,11 +301,12 @@ def parse_offset(cursor: str | None) -> int:
 
 
 def _build_overview(alignment: ServedAlignment, reader: VersionReader) -> OverviewAnswer:
-    store, waiting = reader.session.store, reader.waiting
+    store = reader.session.store
     calibrated = is_calibrated(reader.session)
-    # To read all scores costs most, and a few waiting decisions hardly change them.
+    # To read all scores costs most, and a few waiting decisions hardly change them: they are those
+    # of the version.
     scores: ScoreLists = alignment.remember(
-        "scores", reader.version, lambda: read_scores(reader.session, waiting)
+        "scores", reader.digest, lambda: read_scores(reader.session)
     )
     thresholds: list[ThresholdEstimate] = estimate_thresholds(scores) if calibrated else []
     decisions = read_decisions(alignment, reader)

@@ -15,7 +15,6 @@ from everalign.service.common import (
     Alignment,
     IriParameter,
     Sender,
-    Tagged,
     describe_mark,
 )
 from everalign.service.models import (
@@ -28,12 +27,13 @@ from everalign.service.models import (
 )
 from everalign.service.naming import Namer
 from everalign.service.questions import describe_question, read_questions
+from everalign.service.tagged import TaggedRoute
 
-router = APIRouter(tags=["questions"])
+router = APIRouter(tags=["questions"], route_class=TaggedRoute)
 AuthorParameter = Annotated[str, Query(max_length=MAX_AUTHOR_LENGTH)]
 
 
-@router.get("/questions", dependencies=[Tagged], responses=READ_ERRORS)
+@router.get("/questions", responses=READ_ERRORS)
 def list_questions(
     alignment: Alignment,
     sender: Sender,
@@ -53,7 +53,7 @@ def find_questions(alignment: Alignment, sender: Sender, body: QuestionRequest) 
     return _answer(alignment, body.limit, author, body.side, body.exclude)
 
 
-@router.get("/question", dependencies=[Tagged], responses=READ_ERRORS)
+@router.get("/question", responses=READ_ERRORS)
 def describe_one(
     alignment: Alignment, name: IriParameter, side: SideName | None = None
 ) -> QuestionAnswer:

@@ -17,7 +17,6 @@ from everalign.service.common import (
     Alignment,
     Fraction,
     IriParameter,
-    Tagged,
     describe_mark,
     describe_rows,
 )
@@ -31,19 +30,20 @@ from everalign.service.models import (
     SideName,
 )
 from everalign.service.naming import Namer, shorten_iri
+from everalign.service.tagged import TaggedRoute
 from everalign.session import AlignmentSession
 from everalign.summary import summarise_alignment
 from everalign.types import RelationAlignment
 from everalign.version_reader import VersionReader
 
-router = APIRouter(tags=["relations"], responses=READ_ERRORS)
+router = APIRouter(tags=["relations"], responses=READ_ERRORS, route_class=TaggedRoute)
 # Links that are looked at for examples, and how many at a time.
 MAX_SCANNED = 5000
 BATCH_SIZE = 500
 MAX_CLASSES = 500
 
 
-@router.get("/relations", dependencies=[Tagged])
+@router.get("/relations")
 def list_relations(
     alignment: Alignment,
     min_inclusion: Fraction = 0.0,
@@ -63,7 +63,7 @@ def list_relations(
         )
 
 
-@router.get("/relation", dependencies=[Tagged])
+@router.get("/relation")
 def describe_relation(
     alignment: Alignment,
     left: IriParameter,
@@ -85,9 +85,9 @@ def describe_relation(
         )
 
 
-@router.get("/classes", dependencies=[Tagged])
+@router.get("/classes")
 def list_classes(alignment: Alignment) -> ClassesAnswer:
-    """List the largest classes of both graphs."""
+    """List the largest classes of both graphs, without the decisions that are waiting."""
     with alignment.reading() as reader:
         version, mark = reader.version, describe_mark(reader)
     # In a session of its own: all facts are read, and others go on meanwhile.
@@ -177,7 +177,7 @@ def _name_values(
 
 
 def count_classes(alignment: ServedAlignment) -> dict[str, list[ClassCount]]:
-    """Count the instances of classes.
+    """Count the instances of classes in the last version, without waiting decisions.
 
     Args:
         alignment: The alignment.
@@ -186,7 +186,7 @@ def count_classes(alignment: ServedAlignment) -> dict[str, list[ClassCount]]:
         The largest classes of the left and of the right graph.
     """
     with AlignmentSession.open(alignment.settings.state) as session:
-        summary = summarise_alignment(session, MAX_CLASSES)
+        summary = summarise_alignment(session, MAX_CLASSES, with_waiting=False)
     return {
         side: [
             ClassCount(

@@ -24,7 +24,7 @@ from everalign.service.settings import Role, ServiceSettings, Token
 router = APIRouter(tags=["session"])
 
 
-def get_identities(request: Request) -> Identities:
+async def get_identities(request: Request) -> Identities:
     """Find what recognises clients.
 
     Args:

@@ -20,7 +20,7 @@ from everalign.service.updates import UpdateRequest, UpdateRunner, resolve_file
 router = APIRouter(tags=["updates"])
 
 
-def get_runner(request: Request) -> UpdateRunner:
+async def get_runner(request: Request) -> UpdateRunner:
     """Find what runs updates.
 
     Args:

@@ -49,12 +49,17 @@ DESCRIPTION = (
 )
 
 
-def create_app(settings: ServiceSettings, identities: Identities | None = None) -> FastAPI:
+def create_app(
+    settings: ServiceSettings,
+    identities: Identities | None = None,
+    on_loaded: Callable[[], None] = lambda: None,
+) -> FastAPI:
     """Make the application that serves an alignment.
 
     Args:
         settings: What to serve, and to whom.
         identities: Recognises clients; made from the settings if None.
+        on_loaded: Called when what the first answers need is loaded, or cannot be.
 
     Returns:
         An ASGI application.
@@ -66,11 +71,17 @@ def create_app(settings: ServiceSettings, identities: Identities | None = None) 
     known = identities or Identities(settings)
     hub = EventHub(alignment)
 
+    def load() -> None:
+        try:
+            alignment.warm_up()
+        finally:
+            on_loaded()
+
     @asynccontextmanager
     async def live(_: FastAPI) -> AsyncIterator[None]:
         hub.start()
         # In a thread: the first page does not wait for it.
-        Thread(target=alignment.warm_up, daemon=True).start()
+        Thread(target=load, daemon=True).start()
         yield
         hub.stop()
         alignment.close()

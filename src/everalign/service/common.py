@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, cast
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, Query, Request
 
 from everalign.link_pages import PagedLink
 from everalign.service.alignment import Mark, ServedAlignment, get_mark
-from everalign.service.errors import ApiError, NotModifiedError
+from everalign.service.errors import ApiError
 from everalign.service.identity import Identity
 from everalign.service.models import (
     MAX_IRI_LENGTH,
@@ -24,7 +24,6 @@ from everalign.service.settings import Role
 from everalign.types import Link, LinkEvent
 from everalign.version_reader import VersionReader
 
-PRIVATE = "private, no-cache"
 READ_ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer} for status in (400, 401, 403, 404, 405, 421, 422, 429, 503)
 }
@@ -58,24 +57,29 @@ def get_identity(request: Request) -> Identity:
     return cast(Identity, request.state.identity)
 
 
-def check_tag(request: Request, response: Response) -> None:
-    """Answer 304 if the client has the current answer; otherwise give the answer its tag.
+async def provide_alignment(request: Request) -> ServedAlignment:
+    """Give a route the alignment that is served.
 
     Args:
         request: The request.
-        response: The headers of the answer.
 
-    Raises:
-        NotModifiedError: The client has it.
+    Returns:
+        The alignment.
     """
-    # Read before the answer is computed: a tag may be older than its answer, never newer.
-    tag = get_alignment(request).read_mark().tag
-    known = request.headers.get("if-none-match", "")
-    if tag in (value.strip() for value in known.split(",")):
-        raise NotModifiedError(tag)
-    response.headers["ETag"] = tag
-    response.headers["Cache-Control"] = PRIVATE
-    response.headers["Vary"] = "Cookie, Authorization"
+    # Not a plain function: each of those that a route depends on takes a thread of its own.
+    return get_alignment(request)
+
+
+async def provide_identity(request: Request) -> Identity:
+    """Give a route who sends the request.
+
+    Args:
+        request: The request.
+
+    Returns:
+        Who it is.
+    """
+    return get_identity(request)
 
 
 def require_role(role: Role) -> Any:
@@ -88,7 +92,7 @@ def require_role(role: Role) -> Any:
         The dependency.
     """
 
-    def check_role(request: Request) -> None:
+    async def check_role(request: Request) -> None:
         if get_identity(request).role >= role:
             return
         if get_alignment(request).settings.read_only:
@@ -98,9 +102,8 @@ def require_role(role: Role) -> Any:
     return Depends(check_role)
 
 
-Alignment = Annotated[ServedAlignment, Depends(get_alignment)]
-Sender = Annotated[Identity, Depends(get_identity)]
-Tagged = Depends(check_tag)
+Alignment = Annotated[ServedAlignment, Depends(provide_alignment)]
+Sender = Annotated[Identity, Depends(provide_identity)]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 Cursor = Annotated[str | None, Query(max_length=500)]
 IriParameter = Annotated[str, Query(min_length=1, max_length=MAX_IRI_LENGTH)]

@@ -23,6 +23,7 @@ from everalign.service.models import (
     Value,
 )
 from everalign.service.naming import Namer
+from everalign.state.snapshots import SIDES
 from everalign.types import (
     CandidateExplanation,
     EntityDetails,
@@ -127,9 +128,21 @@ class EntityDescriber:
             The candidates with labels.
         """
         candidates = list(candidates)
-        self.namer.load_names(self.other_side, map(self.get_other, candidates))
+        self._load_names(candidates)
         best = self.get_other(candidates[0]) if candidates else ""
         return [self._describe_candidate(row, best) for row in candidates]
+
+    def _load_names(self, candidates: Sequence[CandidateExplanation]) -> None:
+        """Read all that candidates show, those of one graph in one query."""
+        items = [item for row in candidates for item in row.evidence]
+        ends = (
+            (item.left_neighbour for item in items),
+            (item.right_neighbour for item in items),
+        )
+        pairs = ((row.left for row in candidates), (row.right for row in candidates))
+        for side, names, own in zip(SIDES, ends, pairs, strict=True):
+            entities = (name for name in names if not _is_literal(name))
+            self.namer.load_names(side, [*own, *entities])
 
     def describe_comparison(self, others: Sequence[str]) -> Comparison:
         """Compare its facts with those of others.
@@ -203,8 +216,12 @@ class EntityDescriber:
         )
 
     def _describe_end(self, side: SideName, name: str) -> Value:
-        # Literals begin with a quotation mark, and no IRI or blank node does.
-        return self.namer.get_value(side, name, is_entity=not name.startswith('"'))
+        return self.namer.get_value(side, name, is_entity=not _is_literal(name))
+
+
+def _is_literal(name: str) -> bool:
+    # Literals begin with a quotation mark, and no IRI or blank node does.
+    return name.startswith('"')
 
 
 class PairDescriber:

@@ -58,18 +58,6 @@ class ApiError(Exception):
         self.headers = headers
 
 
-class NotModifiedError(Exception):
-    """The client has the current answer already.
-
-    Args:
-        tag: The tag of the answer.
-    """
-
-    def __init__(self, tag: str) -> None:
-        super().__init__(tag)
-        self.tag = tag
-
-
 def build_error(
     status: int,
     code: str,
@@ -121,10 +109,6 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(ApiError)
     def answer_api_error(_: Request, error: ApiError) -> Response:
         return build_error(error.status, error.code, str(error), error.headers)
-
-    @app.exception_handler(NotModifiedError)
-    def answer_not_modified(_: Request, error: NotModifiedError) -> Response:
-        return Response(status_code=304, headers={"ETag": error.tag})
 
     @app.exception_handler(EverAlignError)
     def answer_known_error(_: Request, error: EverAlignError) -> Response:

@@ -149,7 +149,7 @@ class EventHub:
         return f"event: {name}\nid: {self._mark.version}.{self._mark.decisions}\ndata: {text}\n\n"
 
 
-def get_hub(request: Request) -> EventHub:
+async def get_hub(request: Request) -> EventHub:
     """Find what tells clients about changes.
 
     Args:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Literal
 from urllib.parse import unquote
 
+from everalign._cache import LimitedCache
 from everalign.io import Prefixes
 from everalign.literals import parse_term
 from everalign.service.alignment import ServedAlignment
@@ -20,21 +21,35 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`\x00-\x20]+\Z", re.IGNORECAS
 _RIGHT_TO_LEFT = ("R", "AL")
 
 
+# Entities of a version that are kept for later requests: some pages show hundreds.
+MAX_KEPT_ENTITIES = 20_000
+
+
 class Namer:
-    """Gives entities their labels, CURIEs and addresses; each is read once.
+    """Gives entities their labels, CURIEs and addresses; what was read last is kept.
 
     Args:
         served: The alignment.
         reader: The version that a request reads.
+        with_labels: Whether to read labels; without, entities are shown by their names.
     """
 
-    def __init__(self, served: ServedAlignment, reader: VersionReader) -> None:
+    def __init__(
+        self, served: ServedAlignment, reader: VersionReader, *, with_labels: bool = True
+    ) -> None:
         self._reader = reader
+        self._with_labels = with_labels
         self._languages = served.settings.languages
+        # Labels follow from the version, so requests share them; here are those of the request.
         self._entities: dict[tuple[SideName, str], Entity] = {}
-        self._relations: dict[tuple[str, bool], Relation] = {}
+        self._kept: LimitedCache[tuple[SideName, int], Entity] = served.remember(
+            "entities", reader.digest, lambda: LimitedCache(MAX_KEPT_ENTITIES)
+        )
+        self._relations: dict[tuple[str, bool], Relation] = served.remember(
+            "relation names", reader.digest, dict
+        )
         self._prefixes: Prefixes = served.remember(
-            "prefixes", reader.version, lambda: reader.session.prefixes
+            "prefixes", reader.digest, lambda: reader.session.prefixes
         )
 
     def load_names(self, side: SideName, names: Iterable[str]) -> None:
@@ -46,10 +61,8 @@ class Namer:
         """
         wanted = [name for name in dict.fromkeys(names) if (side, name) not in self._entities]
         if wanted:
-            index = self._reader.session.entity_names()[SIDES.index(side)]
-            ids = index.find_ids(wanted).tolist()
-            found = {number: name for name, number in zip(wanted, ids, strict=True) if number >= 0}
-            self._load(side, found)
+            found = self._reader.names.find_entities(side, wanted)
+            self._load(side, {number: name for name, number in found.items()})
 
     def load_ids(self, side: SideName, entities: Iterable[int]) -> dict[int, Entity]:
         """Read what is shown of several entities.
@@ -78,7 +91,8 @@ class Namer:
         Returns:
             The entity; its label is its name if the graph does not have it.
         """
-        self.load_names(side, [name])
+        if (side, name) not in self._entities:
+            self.load_names(side, [name])
         if (side, name) not in self._entities:
             self._entities[side, name] = self._describe(side, name, name, "")
         return self._entities[side, name]
@@ -132,12 +146,23 @@ class Namer:
         )
 
     def _load(self, side: SideName, names: dict[int, str]) -> None:
-        if not names:
+        def read(keys: list[tuple[SideName, int]]) -> dict[tuple[SideName, int], Entity]:
+            ids = [number for _, number in keys]
+            index = self._reader.labels
+            labels = index.read_tagged_labels(SIDES.index(side), ids, self._languages)
+            return {
+                (side, number): self._describe(
+                    side, names[number], *labels.get(number, (names[number], ""))
+                )
+                for number in ids
+            }
+
+        if not self._with_labels:
+            for name in names.values():
+                self._entities[side, name] = self._describe(side, name, shorten_iri(name), "")
             return
-        labels = self._reader.labels.read_tagged_labels(SIDES.index(side), names, self._languages)
-        for number, name in names.items():
-            label, language = labels.get(number, (name, ""))
-            self._entities[side, name] = self._describe(side, name, label, language)
+        found = self._kept.read_many(((side, number) for number in names), read)
+        self._entities.update(((side, entity.name), entity) for entity in found.values())
 
     def _describe(self, side: SideName, name: str, label: str, language: str) -> Entity:
         return Entity(

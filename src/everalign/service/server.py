@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Thread
@@ -19,6 +21,9 @@ from everalign.service.settings import ANY_HOST, ServiceSettings, Token
 MAX_CONNECTIONS = 300
 KEEP_ALIVE_SECONDS = 75
 SHUTDOWN_SECONDS = 3
+# After how many seconds a thread that computes lets others go on. Python's own 5 milliseconds are
+# as long as a whole answer, and a request changes threads several times.
+SWITCH_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
@@ -97,10 +102,11 @@ def run_server(
         StateError: There is no alignment.
     """
     listener = _open_socket(settings)
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         settings = replace_port(settings, listener.getsockname()[1])
         identities = Identities(settings)
-        app = create_app(settings, identities)
+        app = create_app(settings, identities, _resume_collection)
         config = uvicorn.Config(
             app,
             log_level=log_level,
@@ -122,6 +128,13 @@ def run_server(
         server.run(sockets=[listener])
     finally:
         listener.close()
+
+
+def _resume_collection() -> None:
+    """Let the collector look for garbage again, but not among what stays as long as the server."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def replace_port(settings: ServiceSettings, port: int) -> ServiceSettings:

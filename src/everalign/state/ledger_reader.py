@@ -15,7 +15,7 @@ from everalign.state.folding import DecisionPlanner
 from everalign.state.inbox import DecisionInbox, open_inbox
 from everalign.state.intervals import LinkInterval, PairStatus, build_link_set
 from everalign.state.ledger import LedgerEvent
-from everalign.state.link_table import PAGE_SIZE, LinkTable
+from everalign.state.link_table import PAGE_SIZE, LinkColumns, LinkTable
 from everalign.state.links import LinkSet, Pair
 
 
@@ -33,6 +33,7 @@ class LedgerReader:
         self._catalogue = catalogue
         self._resources = resources
         self._latest_links: tuple[int, LinkSet] | None = None
+        self._link_columns: dict[PairStatus, tuple[int, LinkColumns]] = {}
 
     def read_events(
         self, left: int | None = None, right: int | None = None, since: int = 0
@@ -162,6 +163,21 @@ class LedgerReader:
         """
         number = self._resolve_version(version)
         return self._catalogue.links.read_page(number, after, limit, status)
+
+    def read_link_columns(self, status: PairStatus) -> LinkColumns:
+        """Read all links of the last version with a status; they are kept for the next time.
+
+        Args:
+            status: Given or found.
+
+        Returns:
+            The links, best first.
+        """
+        version = self._catalogue.last_version
+        if status not in self._link_columns or self._link_columns[status][0] != version:
+            columns = self._catalogue.links.read_columns(version, status)
+            self._link_columns[status] = version, columns
+        return self._link_columns[status][1]
 
     def iterate_links(
         self, status: PairStatus, version: int | None = None

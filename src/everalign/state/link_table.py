@@ -10,19 +10,53 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
-from everalign.state.checksums import add_checksum, check_rows
+import numpy as np
+from numpy.typing import NDArray
+
+from everalign.state.checksums import add_checksum, check_all_rows, check_rows
 from everalign.state.database import Database
 from everalign.state.intervals import FOREVER, IntervalChanges, LinkInterval, PairStatus
 from everalign.state.links import Pair
 
 PAGE_SIZE = 2000
+# If all rows are read in any case.
+LARGE_PAGE_SIZE = 50_000
 # Values in one query; SQLite allows some ten thousand.
 CHUNK_SIZE = 500
 
 _COLUMNS = "left_id, since, right_id, until, score, born, status, checksum"
 _IN_FORCE = "since <= ? AND until > ?"
+
+
+class LinkColumns(NamedTuple):
+    """The links of a version with one status, best first.
+
+    Attributes:
+        left: Left ids.
+        right: Right ids.
+        score: Scores, descending.
+    """
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    score: NDArray[np.float64]
+
+    def count_scores(self, min_score: float, max_score: float) -> int:
+        """Count the links whose score lies in a range.
+
+        Args:
+            min_score: The least score.
+            max_score: The greatest score.
+
+        Returns:
+            The number of links.
+        """
+        ascending = self.score[::-1]
+        first = np.searchsorted(ascending, min_score, "left")
+        end = np.searchsorted(ascending, max_score, "right")
+        return max(0, int(end - first))
 
 
 class LinkTable:
@@ -53,6 +87,16 @@ class LinkTable:
         Returns:
             At most `limit` intervals; fewer at the end.
         """
+        rows = self._fetch_page(version, after, limit, status)
+        return [LinkInterval(*row) for row in check_rows(rows, "link")]
+
+    def _fetch_page(
+        self,
+        version: int,
+        after: Sequence[Any] | None,
+        limit: int,
+        status: PairStatus | None,
+    ) -> list[Any]:
         key = (-1, -1, -1) if after is None else after[:3]
         # Written out and not bound: SQLite uses a partial index only if it sees its condition.
         wanted = "" if status is None else f"AND status = {int(status)}"
@@ -61,7 +105,7 @@ class LinkTable:
             WHERE (left_id, since, right_id) > (?, ?, ?) AND {_IN_FORCE} {wanted}
             ORDER BY left_id, since, right_id LIMIT ?
         """
-        return self._fetch(sql, *key, version, version, limit)
+        return self._database.fetch_rows(sql, *key, version, version, limit)
 
     def iterate(self, version: int, status: PairStatus | None = None) -> Iterator[LinkInterval]:
         """Iterate over all intervals in force at a version, in the order of left ids.
@@ -130,29 +174,25 @@ class LinkTable:
             page += self._read_best(version, status, "score < ? AND score >= ?", values, missing)
         return page
 
-    def count_scores(
-        self, version: int, status: PairStatus, min_score: float, max_score: float
-    ) -> int:
-        """Count the links in force at a version whose score lies in a range.
+    def read_columns(self, version: int, status: PairStatus) -> LinkColumns:
+        """Read all links in force at a version, as arrays.
 
         Args:
             version: The version.
             status: Given or found.
-            min_score: The least score.
-            max_score: The greatest score.
 
         Returns:
-            The number of links.
+            The links by descending score, then by left and right id.
         """
-        sql = f"""
-            SELECT (SELECT count(*) FROM link WHERE status = ? AND score BETWEEN ? AND ?
-                AND until = {FOREVER} AND since <= ?)
-            + (SELECT count(*) FROM link WHERE status = ? AND score BETWEEN ? AND ?
-                AND until > ? AND until < {FOREVER} AND since <= ?)
-        """
-        key = int(status), min_score, max_score
-        count: int = self._database.fetch_value(sql, *key, version, *key, version, version)
-        return count
+        pages = [_make_columns([])]
+        last: Sequence[Any] | None = None
+        while rows := self._fetch_page(version, last, LARGE_PAGE_SIZE, status):
+            check_all_rows(rows, "link")
+            pages.append(_make_columns(rows))
+            last = rows[-1]
+        columns = LinkColumns(*map(np.concatenate, zip(*pages, strict=True)))
+        order = np.lexsort((columns.right, columns.left, -columns.score))
+        return LinkColumns(columns.left[order], columns.right[order], columns.score[order])
 
     def list_linked(self, side: int, first: int, last: int, version: int) -> list[int]:
         """List the entities of a range of ids that have a link in force.
@@ -237,6 +277,13 @@ class LinkTable:
     def _fetch(self, sql: str, *values: Any) -> list[LinkInterval]:
         rows = self._database.fetch_rows(sql, *values)
         return [LinkInterval(*row) for row in check_rows(rows, "link")]
+
+
+def _make_columns(rows: Sequence[Any]) -> LinkColumns:
+    left, _, right, _, score, *_ = zip(*rows, strict=True) if rows else [()] * 5
+    return LinkColumns(
+        np.array(left, np.int32), np.array(right, np.int32), np.array(score, np.float64)
+    )
 
 
 def write_interval_changes(

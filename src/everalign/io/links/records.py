@@ -188,7 +188,14 @@ class Prefixes:
     def _longest_first(self) -> list[tuple[str, str]]:
         return sorted(self.names.items(), key=lambda item: (-len(item[1]), item[0]))
 
+    @cached_property
+    def _any_namespace(self) -> tuple[str, ...]:
+        return tuple(self.names.values())
+
     def _shorten(self, iri: str, local_name: re.Pattern[str]) -> str | None:
+        # Most IRIs have none of the namespaces, and one call tells so.
+        if not iri.startswith(self._any_namespace):
+            return None
         for name, namespace in self._longest_first:
             if iri.startswith(namespace) and local_name.fullmatch(iri, len(namespace)):
                 return f"{name}:{iri[len(namespace) :]}"

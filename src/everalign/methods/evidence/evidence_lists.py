@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -59,6 +59,10 @@ class EvidenceList(Sequence[EvidencePiece]):
 
     def __len__(self) -> int:
         return len(self._rows.weight)
+
+    def __iter__(self) -> Iterator[EvidencePiece]:
+        # By default each piece would be sliced out by itself, and a hub has thousands.
+        return iter(self[:])
 
     @overload
     def __getitem__(self, index: int) -> EvidencePiece: ...

@@ -472,7 +472,11 @@ class FeatureInputs:
         Returns:
             What the features of any of them are computed from, one by one.
         """
-        left, right = map_parallel(self._prepare_side, 2)
+        if len(self.previous) <= CHUNK_SIZE:
+            # Few candidates, such as those of one entity, are done before threads have begun.
+            left, right = self._prepare_side(0), self._prepare_side(1)
+        else:
+            left, right = map_parallel(self._prepare_side, 2)
         margins: list[tuple[str, MarginInputs]] = []
         if self.categories is not None:
             margins.append((CATEGORIES, MarginInputs(self.categories, [])))
