@@ -9,7 +9,7 @@ endif
 # Tests run side by side in processes, so the libraries in each of them use one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: help demo test test-fast setup lint types imports tests hooks format docs plots page browser fuzz wheel clean
+.PHONY: help demo test test-fast test-long setup lint types imports tests hooks format docs plots page browser fuzz wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -22,6 +22,9 @@ test: setup lint types imports tests  ## all checks: lint, types, layers, all te
 
 test-fast: setup  ## the tests that are not marked slow
 	$(PYTEST) -m 'not slow'
+
+test-long: setup  ## the tests that take longest, which `make test` leaves out
+	$(PYTEST) -m long
 
 setup: .venv/ready  ## the virtual environment, with everalign in .venv/bin
 
@@ -45,8 +48,8 @@ imports: setup  ## lint-imports: layers import only the layers below them
 	$(BIN)/lint-imports
 
 # Coverage slows Python code down, so only the fast tests are measured.
-tests: setup browser  ## all tests; the fast ones with coverage
-	$(PYTEST) -m slow
+tests: setup browser  ## all tests but the longest; the fast ones with coverage
+	$(PYTEST) -m 'slow and not long'
 	$(PYTEST) -m 'not slow' --cov
 
 hooks: setup  ## run the checks before each commit, the fast tests before each push

@@ -66,7 +66,7 @@ def hold_back(graphs: Graphs, share: int) -> tuple[Graphs, Graphs]:
     return (kept[0], kept[1]), (late[0], late[1])
 
 
-@pytest.mark.parametrize("with_seeds", [False, True])
+@pytest.mark.parametrize("with_seeds", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_full_pass_is_a_fresh_start(
     tmp_path: Path, graphs: Graphs, seeds: list[tuple[str, str]], with_seeds: bool
 ) -> None:
@@ -99,6 +99,7 @@ def test_a_full_pass_learns_translations_from_new_seeds(tmp_path: Path) -> None:
     assert have_same_links(updated, fresh)
 
 
+@pytest.mark.long
 def test_who_teaches_itself_is_trained_again_from_nothing(tmp_path: Path, graphs: Graphs) -> None:
     """So many facts come that the models are trained again: without asking for a full pass."""
     fresh = Aligner.create(tmp_path / "fresh", *graphs)

@@ -75,6 +75,7 @@ def test_merged_edges_and_relation_sets_of_the_union(real_data: Path) -> None:
     assert (union.node_count, len(union.target), union.set_count) == (38960, 259545, 14096)
 
 
+@pytest.mark.long
 def test_a_few_epochs_reach_most_of_the_published_quality(real_data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     config = Config(method="contea", settings={"max_epochs": 8, "bootstrap": 0})

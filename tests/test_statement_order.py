@@ -86,7 +86,12 @@ def list_links(given: Given, state: Path, *, new_share: float) -> list[list[str]
 @pytest.mark.parametrize(
     ("labels", "links", "new_share"),
     # With few new statements the models stay, with all they are trained again.
-    [(True, False, 0.05), (True, True, 0.05), (False, True, 0.05), (True, False, 1)],
+    [
+        (True, True, 0.05),
+        (False, True, 0.05),
+        pytest.param(True, False, 0.05, marks=pytest.mark.long),
+        pytest.param(True, False, 1, marks=pytest.mark.long),
+    ],
 )
 def test_shuffled_statements_give_the_same_links(
     tmp_path: Path, labels: bool, links: bool, new_share: float

@@ -1,5 +1,5 @@
 // One question at a time: an entity, its candidates, and a key for each answer.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../announce.ts";
 import { Evidence } from "../components/evidence.tsx";
 import { FactTable } from "../components/facts.tsx";
@@ -152,7 +152,7 @@ function BatchEnd() {
   const { session } = useStore(situation);
   const [problem, setProblem] = useState("");
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => button.current?.focus(), []);
+  useLayoutEffect(() => button.current?.focus(), []);
   const update = async () => {
     const message = await startUpdate();
     setProblem(message);
@@ -176,7 +176,8 @@ function BatchEnd() {
 function CommentField({ onDone }: { onDone: () => void }) {
   const { comment } = useStore(review);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  // At once: what is typed next is text and no answer.
+  useLayoutEffect(() => field.current?.focus(), []);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape") || event.shiftKey) return;
     event.preventDefault();

@@ -39,6 +39,7 @@ def without_costs(results: Path) -> dict[str, list[SnapshotResult]]:
     }
 
 
+@pytest.mark.long
 def test_killed_and_run_again_it_goes_on_to_the_same_pages(
     everalign: Run, dataset: Path, tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def qualities(sample: Sampled) -> tuple[float, float, float]:
     return out[0], out[1], sample.f1(at_once, 1)
 
 
+@pytest.mark.long
 def test_an_update_is_about_as_good_as_a_fit() -> None:
     # Over three samples: a single fit is a few points better or worse by chance.
     rows = [qualities(little_growth(seed)) for seed in range(3)]
