@@ -161,18 +161,6 @@ class MatchProbabilities(NamedTuple):
         no_ids = np.empty(0, dtype=np.int32)
         return MatchProbabilities.from_pairs(no_ids, no_ids, np.empty(0, np.float32), sizes)
 
-    def resize(self, sizes: tuple[int, int]) -> MatchProbabilities:
-        """Adapt the table to graphs that have grown.
-
-        Args:
-            sizes: Number of left and right entities now, at least as many as before.
-
-        Returns:
-            The same pairs and probabilities.
-        """
-        table = self.table
-        return MatchProbabilities.from_pairs(table.left, table.right, self.probability, sizes)
-
     def look_up(self, table: CandidateTable) -> FloatArray:
         """Look up the probabilities of the pairs of another table.
 

@@ -167,19 +167,6 @@ class TrainingLabels:
         """
         return mark_listed_pairs(table.left, table.right, self.doubtful)
 
-    def mark_labelled(self, table: CandidateTable) -> tuple[BoolArray, BoolArray]:
-        """Mark the candidates whose left, and whose right entity is labelled.
-
-        Args:
-            table: The candidates.
-
-        Returns:
-            A mask for left entities and one for right entities.
-        """
-        left: BoolArray = self.left_fold[table.left] != NO_FOLD
-        right: BoolArray = self.right_fold[table.right] != NO_FOLD
-        return left, right
-
     def can_train(self, table: CandidateTable) -> bool:
         """Tell whether a model can be trained without each of the folds.
 
