@@ -65,6 +65,7 @@ docs: setup  ## build the documentation into site/; a warning is an error
 plots: setup  ## figures and tables of the documentation, from benchmarks/results
 	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/everalign paper --no-run
 
 page: page/node_modules/ready  ## build the review page into src/everalign/service/static (needs node)
 	cd page && npm run --silent types && npm run --silent build
