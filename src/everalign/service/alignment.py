@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -65,6 +66,8 @@ class ServedAlignment:
         self.answers: LimitedCache[tuple[str, str, str, str], bytes] = LimitedCache(
             MAX_KEPT_BYTES, len
         )
+        # Held by the request that computes an answer; in the event loop as well.
+        self.turn = asyncio.Lock()
         self._cache: dict[str, tuple[Hashable, object]] = {}
         self._cache_lock = Lock()
 

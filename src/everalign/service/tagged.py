@@ -49,10 +49,15 @@ async def _answer(request: Request, compute: Handler) -> Response:
         return Response(status_code=304, headers=headers)
     key = tag, get_identity(request).author, request.url.path, request.url.query
     kept = alignment.answers.get(key)
-    if kept is not None:
-        return Response(kept, headers=headers, media_type="application/json")
-    response = await compute(request)
-    if response.status_code == 200:
-        response.headers.update(headers)
-        alignment.answers.put(key, bytes(response.body))
-    return response
+    if kept is None:
+        # Only one reads at a time anyway. Those who wait here take no thread, are served in the
+        # order in which they came, and find what others have asked for meanwhile.
+        async with alignment.turn:
+            kept = alignment.answers.get(key)
+            if kept is None:
+                response = await compute(request)
+                if response.status_code == 200:
+                    response.headers.update(headers)
+                    alignment.answers.put(key, bytes(response.body))
+                return response
+    return Response(kept, headers=headers, media_type="application/json")

@@ -200,6 +200,9 @@ class EvidenceParameters(EvidenceSettings):
     # the limits of a training, 100 triples changed 52,000 of 450,000 candidates, with these 3,100.
     min_spreading_change: float = 0.2
     min_spreading_functionality: float = 0.1
+    # New facts that are a smaller share of an entity's facts than this do not have it compared
+    # again: so the cost of a new fact is bounded, also where it is one of a hub.
+    min_new_fact_share: float = 0.005
     # Rounds in which a change spreads to neighbours.
     spreading_rounds: int = 3
     # Further rounds for falling probabilities: nothing may outlive what it rested on.

@@ -186,7 +186,9 @@ class GroupContributions:
             For each row what each of `GROUP_NAMES` adds to its probability; the rest of it is the
             prior, what the model expects before it knows anything.
         """
-        probabilities = 1 / (1 + np.exp(-self._model.evaluate_subsets(rows)))
+        # A sum that is very negative has the probability 0.
+        with np.errstate(over="ignore"):
+            probabilities = 1 / (1 + np.exp(-self._model.evaluate_subsets(rows)))
         out = np.zeros((len(rows), len(GROUP_NAMES)))
         out[:, self._tested] = compute_shapley_values(probabilities)
         return out

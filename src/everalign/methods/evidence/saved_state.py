@@ -47,6 +47,7 @@ from everalign.methods.evidence.updates import (
     AlignmentChange,
     RowChanges,
     change_decisions,
+    list_doubtful,
     list_saved_columns,
 )
 
@@ -338,7 +339,8 @@ def apply_saved_changes(state: IncrementalState, changes: SavedChanges) -> None:
         # Known to the index already, which is replaced as it was.
         (NewLiterals.none(), NewLiterals.none()),
     )
-    doubtful = change_decisions(state, change, state.replace_facts(change.facts))
+    nodes = state.replace_facts(change.facts)
+    doubtful = list_doubtful(state, nodes, change_decisions(state, change))
     if len(changes.literal_matches.left):
         state.add_literal_matches(changes.literal_matches)
     if state.literals is not None and changes.literal_arrays:

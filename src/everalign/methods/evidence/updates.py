@@ -81,32 +81,38 @@ class ChangedEntities(NamedTuple):
     renamed: EntityIds
 
 
-def change_decisions(
-    state: IncrementalState, change: AlignmentChange, nodes: EntityIds
-) -> EntityIds:
+def change_decisions(state: IncrementalState, change: AlignmentChange) -> EntityIds:
     """Bring trusted links and decisions in line with a change.
 
     Args:
         state: The alignment; changed, except for candidates and matches.
         change: What the update brings.
-        nodes: Left and right nodes whose edges it has changed.
 
     Returns:
-        Left and right entities whose facts, trusted links or decisions have changed.
+        Left and right entities whose trusted links or decisions have changed.
     """
     relinked = _list_changed_pairs(state.anchors, change.anchors)
     excluded = [np.setxor1d(*ids) for ids in zip(state.excluded, change.excluded, strict=True)]
     state.change_links(change.anchors, change.rejected, change.excluded)
     left, right = (
-        unique_ids(
-            np.concatenate(
-                [
-                    nodes[side][nodes[side] < state.adjacency[side].literal_offset],
-                    relinked[:, side],
-                    excluded[side],
-                ]
-            )
-        )
+        unique_ids(np.concatenate([relinked[:, side], excluded[side]])) for side in (LEFT, RIGHT)
+    )
+    return left, right
+
+
+def list_doubtful(state: IncrementalState, nodes: EntityIds, decided: EntityIds) -> EntityIds:
+    """List the entities whose matches a change can have ended.
+
+    Args:
+        state: The alignment.
+        nodes: Left and right nodes whose edges have changed.
+        decided: Left and right entities whose trusted links or decisions have changed.
+
+    Returns:
+        Left and right entities of either kind.
+    """
+    left, right = (
+        union_ids(nodes[side][nodes[side] < state.adjacency[side].literal_offset], decided[side])
         for side in (LEFT, RIGHT)
     )
     return left, right
@@ -130,7 +136,9 @@ def apply_change(
         # The entities of a trusted link stay candidates, the pair does not.
         trusted = _list_new_pairs(state.anchors, change.anchors)
         rejected = np.concatenate([rejected, trusted])
-    doubtful = change_decisions(state, change, state.change_facts(change.facts))
+    nodes = state.change_facts(change.facts)
+    decided = change_decisions(state, change)
+    doubtful = list_doubtful(state, nodes, decided)
     literal_matches = _add_literals(state, change)
     lost = state.update_searchable(doubtful)
     is_candidate = state.candidates.find_rows(rejected[:, LEFT], rejected[:, RIGHT]) >= 0
@@ -145,7 +153,9 @@ def apply_change(
         # Neighbours of a pair that has begun or ceased to be a match see another match.
         centres = np.concatenate([relinked[:, side], lost_matches[side]])
         neighbours = state.find_neighbours(side, centres)
-        parts = doubtful[side], neighbours, rejected[is_candidate, side]
+        hubs = _list_steady_hubs(state, change.facts[side], side)
+        own = subtract_ids(doubtful[side], hubs)
+        parts = own, decided[side], neighbours, rejected[is_candidate, side]
         affected.append(unique_ids(np.concatenate(parts)))
     renamed = [_list_renamed(state, change, side) for side in (LEFT, RIGHT)]
     changed = ChangedEntities((affected[LEFT], affected[RIGHT]), (renamed[LEFT], renamed[RIGHT]))
@@ -160,6 +170,14 @@ def _add_literals(state: IncrementalState, change: AlignmentChange) -> LiteralMa
     state.literals = added.index
     state.add_literal_matches(added.matches)
     return added.matches
+
+
+def _list_steady_hubs(state: IncrementalState, change: FactChange, side: int) -> Offsets:
+    """The entities with so many facts that those which they gain hardly matter; they lose none."""
+    nodes, gained = np.unique(change.added[:, [0, 2]], return_counts=True)
+    start, stop = (state.adjacency[side].nodes[name][nodes] for name in ("start", "stop"))
+    is_steady = gained < state.config.min_new_fact_share * (stop - start)
+    return subtract_ids(nodes[is_steady], unique_ids(change.removed[:, [0, 2]].ravel()))
 
 
 def _list_renamed(state: IncrementalState, change: AlignmentChange, side: int) -> Offsets:
