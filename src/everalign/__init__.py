@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 # Type checkers do not follow `__getattr__` below.
 if TYPE_CHECKING:
+    from everalign._parallel import Engine, use_engine
     from everalign._progress import Progress
     from everalign.aligner import Aligner
     from everalign.benchmark.metrics import Scores, ThresholdScores
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from everalign.changeset import ChangeSet
     from everalign.charts import AlignmentCharts
     from everalign.config import Config
+    from everalign.engine.spark import SparkEngine
     from everalign.errors import (
         ConfigError,
+        EngineError,
         EverAlignError,
         InputError,
         SeedError,
@@ -99,6 +102,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Names are imported when they are first used: the command line must not wait for all of them.
 _MODULES = {
+    "_parallel": ["Engine", "use_engine"],
     "_progress": ["Progress"],
     "aligner": ["Aligner"],
     "benchmark.metrics": ["Scores", "ThresholdScores"],
@@ -107,8 +111,10 @@ _MODULES = {
     "charts": ["AlignmentCharts"],
     "cardinality": ["Cardinality"],
     "config": ["Config"],
+    "engine.spark": ["SparkEngine"],
     "errors": [
         "ConfigError",
+        "EngineError",
         "EverAlignError",
         "InputError",
         "SeedError",
@@ -201,6 +207,8 @@ __all__ = [
     "Decision",
     "DecisionResult",
     "Disagreement",
+    "Engine",
+    "EngineError",
     "EntityDetails",
     "EntityExplanation",
     "EntityName",
@@ -242,6 +250,7 @@ __all__ = [
     "SearchResult",
     "SeedError",
     "SideSummary",
+    "SparkEngine",
     "StateDamagedError",
     "StateError",
     "StateFormatError",
@@ -255,6 +264,7 @@ __all__ = [
     "__version__",
     "list_methods",
     "register_method",
+    "use_engine",
 ]
 
 

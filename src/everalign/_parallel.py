@@ -1,16 +1,112 @@
-"""Work in chunks on all cores, with the same result whatever their number (internal)."""
+"""Work in chunks on all cores or on a cluster, with the same result everywhere (internal)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
 
 from everalign._platform import available_cpus
 from everalign.errors import ConfigError
 
 Result = TypeVar("Result")
+Bound = tuple[int, int]
+
+
+class Engine(Protocol):
+    """Computes chunks of work somewhere."""
+
+    @property
+    def worker_count(self) -> int:
+        """How many chunks are computed at the same time."""
+        ...
+
+    def run_chunks(
+        self,
+        work: Callable[[int, int], Result],
+        bounds: Sequence[Bound],
+        receive: Callable[[int, Result], None],
+    ) -> None:
+        """Call `work(first, end)` for each chunk.
+
+        Args:
+            work: What to compute; it changes nothing, and depends on what it refers to alone.
+            bounds: The first index of each chunk and the index after its last.
+            receive: Called with the number of a chunk and its result, in any order, perhaps in
+                several threads at once.
+        """
+        ...
+
+
+class ThreadEngine:
+    """Computes chunks in threads of this process."""
+
+    @property
+    def worker_count(self) -> int:
+        """How many threads there are."""
+        return thread_count()
+
+    def run_chunks(
+        self,
+        work: Callable[[int, int], Result],
+        bounds: Sequence[Bound],
+        receive: Callable[[int, Result], None],
+    ) -> None:
+        """Call `work(first, end)` for each chunk.
+
+        Args:
+            work: See `Engine`; runs in parallel where it releases the interpreter lock, as
+                compiled functions do.
+            bounds: See `Engine`.
+            receive: See `Engine`.
+        """
+
+        def run(number: int) -> None:
+            receive(number, work(*bounds[number]))
+
+        workers = min(thread_count(), len(bounds))
+        if workers <= 1:
+            for number in range(len(bounds)):
+                run(number)
+            return
+        # The threads live for one call. A pool that stays (OpenMP, numba's own) keeps spinning
+        # while it has nothing to do, and slows down everything else on a machine that is busy.
+        with ThreadPoolExecutor(workers) as pool:
+            for _ in pool.map(run, range(len(bounds))):
+                pass
+
+
+_THREADS = ThreadEngine()
+# A thread that an engine starts has a context of its own: chunks within chunks stay in threads.
+_current: ContextVar[Engine] = ContextVar("engine", default=_THREADS)
+
+
+@contextmanager
+def use_engine(engine: Engine) -> Iterator[None]:
+    """Let an engine compute what is called within.
+
+    Args:
+        engine: The engine.
+    """
+    token = _current.set(engine)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def worker_count() -> int:
+    """Return how many chunks are computed at the same time.
+
+    Returns:
+        The number.
+    """
+    return _current.get().worker_count
 
 
 def thread_count() -> int:
@@ -33,11 +129,11 @@ def thread_count() -> int:
 def map_chunks(work: Callable[[int, int], Result], count: int, part: int) -> list[Result]:
     """Call `work(first, end)` for consecutive chunks in parallel.
 
-    Chunks do not depend on the number of threads. Only work that releases the interpreter lock,
-    as compiled functions do, runs in parallel.
+    Chunks do not depend on the number of workers.
 
     Args:
-        work: Called with the first index of a chunk and the index after its last.
+        work: Called with the first index of a chunk and the index after its last. It changes
+            nothing: it may run in another process.
         count: How many items there are.
         part: How many items a chunk has.
 
@@ -48,20 +144,60 @@ def map_chunks(work: Callable[[int, int], Result], count: int, part: int) -> lis
         >>> map_chunks(lambda first, end: end - first, 10, 4)
         [4, 4, 2]
     """
-    # By `part` alone and not by the number of threads: a sum of floats depends on where chunks
-    # end.
-    bounds = [(first, min(first + part, count)) for first in range(0, count, part)]
-    workers = min(thread_count(), len(bounds))
-    if workers <= 1:
-        return [work(first, end) for first, end in bounds]
-    # The threads live for one call. A pool that stays (OpenMP, numba's own) keeps spinning while
-    # it has nothing to do, and slows down everything else on a machine that is busy.
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(lambda bound: work(*bound), bounds))
+    bounds = _split(count, part)
+    results: dict[int, Result] = {}
+    _current.get().run_chunks(work, bounds, results.__setitem__)
+    return [results[number] for number in range(len(bounds))]
+
+
+def fill_chunks(
+    work: Callable[[int, int], Any], out: NDArray[Any] | tuple[NDArray[Any], ...], part: int
+) -> None:
+    """Fill arrays with what `work(first, end)` returns for consecutive chunks, in parallel.
+
+    Args:
+        work: Called as by `map_chunks`; returns the rows of the chunk, for each of the arrays if
+            there are several.
+        out: An array, or several of one length.
+        part: How many rows a chunk has.
+
+    Example:
+        >>> import numpy as np
+        >>> squares = np.empty(5)
+        >>> fill_chunks(lambda first, end: np.arange(first, end) ** 2, squares, 2)
+        >>> squares.tolist()
+        [0.0, 1.0, 4.0, 9.0, 16.0]
+    """
+    arrays = out if isinstance(out, tuple) else (out,)
+    bounds = _split(len(arrays[0]), part)
+
+    def receive(number: int, rows: Any) -> None:
+        first, end = bounds[number]
+        for array, values in zip(arrays, rows if isinstance(out, tuple) else (rows,), strict=True):
+            array[first:end] = values
+
+    _current.get().run_chunks(work, bounds, receive)
+
+
+def map_threads(work: Callable[[int, int], Result], count: int, part: int) -> list[Result]:
+    """Call `work(first, end)` for consecutive chunks in threads of this process, always.
+
+    Args:
+        work: Called as by `map_chunks`; it may change what other chunks do not.
+        count: How many items there are.
+        part: How many items a chunk has.
+
+    Returns:
+        The results in the order of the chunks.
+    """
+    bounds = _split(count, part)
+    results: dict[int, Result] = {}
+    _THREADS.run_chunks(work, bounds, results.__setitem__)
+    return [results[number] for number in range(len(bounds))]
 
 
 def map_parallel(work: Callable[[int], Result], count: int) -> list[Result]:
-    """Call `work(number)` for the numbers below `count` in parallel.
+    """Call `work(number)` for the numbers below `count` in threads of this process, always.
 
     Args:
         work: Called with each number.
@@ -74,4 +210,10 @@ def map_parallel(work: Callable[[int], Result], count: int) -> list[Result]:
         >>> map_parallel(lambda number: number * number, 3)
         [0, 1, 4]
     """
-    return map_chunks(lambda first, _: work(first), count, 1)
+    return map_threads(lambda first, _: work(first), count, 1)
+
+
+def _split(count: int, part: int) -> list[Bound]:
+    # By `part` alone and not by the number of workers: a sum of floats depends on where chunks
+    # end.
+    return [(first, min(first + part, count)) for first in range(0, count, part)]

@@ -4,6 +4,7 @@
     ├── InputError            a file, or a line in it, is not as expected
     │   └── SeedError         trusted links or decisions that contradict the graphs or each other
     ├── ConfigError           a setting that does not exist or cannot have this value
+    ├── EngineError           the engine that is to do the work cannot be reached or has failed
     └── StateError            the state directory cannot be used as asked
         ├── StateLockedError  another process is working on it
         ├── StateFormatError  it was written by another version of EverAlign
@@ -73,6 +74,10 @@ class SeedError(InputError):
 
 class ConfigError(EverAlignError):
     """A setting that does not exist or cannot have this value."""
+
+
+class EngineError(EverAlignError):
+    """The engine that is to do the work cannot be reached or has failed."""
 
 
 class StateError(EverAlignError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from everalign.cli.engine_options import EngineChoice, add_engine_options
 from everalign.cli.inputs import (
     FILE,
     config_options,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
         "everalign init my.state --left sparql+https://example.org/sparql --query left=people.rq"
         " --right en.nt",
         "everalign init my.state --left abt.csv --right buy.csv --id-column left=sku",
+        "everalign init my.state --left zh.nt.gz --right en.nt.gz --engine spark"
+        " --master spark://host:7077 --engine-directory /shared/run",
     )
 )
 @state_argument
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
 @reader_options
 @source_options
 @add_table_options
+@add_engine_options
 def init(
     state: Path,
     left: tuple[Path | str, ...],
@@ -87,6 +91,7 @@ def init(
     skip_errors: bool,
     sources: SourceChoices,
     tables: TableOptions,
+    engine: EngineChoice,
 ) -> None:
     """Create an alignment of two graphs.
 
@@ -105,6 +110,7 @@ def init(
     )
     sources = tables.check({"left": left, "right": right}, sources, state)
     with (
+        engine.use(state),
         ProgressBar() as bar,
         open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,
         open_link_readers(skip_errors, seeds, validation) as links,
@@ -190,6 +196,7 @@ def init(
 @reader_options
 @source_options
 @add_table_options
+@add_engine_options
 @json_option
 def update(
     state: Path,
@@ -211,6 +218,7 @@ def update(
     skip_errors: bool,
     sources: SourceChoices,
     tables: TableOptions,
+    engine: EngineChoice,
     as_json: bool,
 ) -> None:
     """Apply changes to both graphs and update the links.
@@ -227,6 +235,7 @@ def update(
     }
     sources = tables.check(given, sources, state)
     with (
+        engine.use(state),
         ProgressBar() as bar,
         open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,
         open_link_readers(skip_errors, seeds, validation) as links,

@@ -19,6 +19,10 @@ MAX_FREQUENCY = 0.05  # share of all texts: a feature of more texts tells nothin
 MIN_COMMON_COUNT = 50  # texts; in small graphs no feature of fewer is taken for common
 
 
+# For each row the similarities and the numbers of its nearest ones, best first.
+_NearestLists = tuple[FloatArray, IntArray]
+
+
 class SparseMatrix(NamedTuple):
     """A matrix in compressed sparse row form.
 
@@ -222,22 +226,23 @@ def search_nearest_rows(
     Returns:
         The pairs, and how near the nearest of each row are.
     """
-    similarity, nearest = _empty_lists(left.row_count, neighbours)
     if not (left.row_count and right.row_count and neighbours):
-        nothing, _ = _empty_lists(right.row_count, neighbours)
-        return NearestRows(LiteralMatches.empty(), similarity, nothing)
+        nothing = (_empty_lists(side.row_count, neighbours)[0] for side in (left, right))
+        return NearestRows(LiteralMatches.empty(), *nothing)
     index = invert_matrix(right, column_count)
 
-    def search(first: int, end: int) -> tuple[FloatArray, IntArray]:
-        right_similarity, right_nearest = _empty_lists(right.row_count, neighbours)
-        _search_rows(
-            *left, *index, first, end, similarity, nearest, right_similarity, right_nearest
-        )
-        return right_similarity, right_nearest
+    def search(first: int, end: int) -> tuple[_NearestLists, _NearestLists]:
+        own = _empty_lists(end - first, neighbours)
+        others = _empty_lists(right.row_count, neighbours)
+        _search_rows(*left, *index, first, end, *own, *others)
+        return own, others
 
     # Rounded up. A number of chunks, not a size: each needs lists for all right rows.
-    right_lists = map_chunks(search, left.row_count, -(-left.row_count // CHUNK_COUNT))
-    right_similarity, right_nearest = _merge_lists(right_lists)
+    chunks = map_chunks(search, left.row_count, -(-left.row_count // CHUNK_COUNT))
+    similarity, nearest = (
+        np.concatenate(lists) for lists in zip(*(own for own, _ in chunks), strict=True)
+    )
+    right_similarity, right_nearest = _merge_lists([others for _, others in chunks])
     backward = _list_pairs(right_similarity, right_nearest).swap_sides()
     pairs = merge_matches([_list_pairs(similarity, nearest), backward])
     return NearestRows(pairs, similarity, right_similarity)
@@ -295,12 +300,12 @@ def _rank_values(values: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
     return ordered[is_first], rank
 
 
-def _empty_lists(row_count: int, length: int) -> tuple[FloatArray, IntArray]:
+def _empty_lists(row_count: int, length: int) -> _NearestLists:
     shape = row_count, length
     return np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.int32)
 
 
-def _merge_lists(parts: list[tuple[FloatArray, IntArray]]) -> tuple[FloatArray, IntArray]:
+def _merge_lists(parts: list[_NearestLists]) -> _NearestLists:
     """The best of the lists of all chunks; of equal values, those of earlier chunks first."""
     length = parts[0][0].shape[1]
     values, rows = (np.concatenate(lists, axis=1) for lists in zip(*parts, strict=True))
@@ -334,7 +339,7 @@ def _search_rows(
     right_threshold = np.zeros(row_count, dtype=np.float32)
     met, all_rows = np.empty(row_count + 1, dtype=np.int32), np.arange(row_count)
     for left in range(first, end):
-        visits, count = 0, 0
+        row, visits, count = left - first, 0, 0
         for entry in range(start[left], start[left + 1]):
             visits += index_start[column[entry] + 1] - index_start[column[entry]]
         is_dense = visits > row_count // 2  # then recording the rows that are met costs more
@@ -360,8 +365,8 @@ def _search_rows(
             value = score[right]
             score[right] = 0
             if value > left_threshold:
-                insert_sorted(left_similarity[left], left_nearest[left], value, right)
-                left_threshold = left_similarity[left, last]
+                insert_sorted(left_similarity[row], left_nearest[row], value, right)
+                left_threshold = left_similarity[row, last]
             if value > right_threshold[right]:
                 insert_sorted(right_similarity[right], right_nearest[right], value, left)
                 right_threshold[right] = right_similarity[right, last]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks
+from everalign._parallel import fill_chunks
 from everalign.literals.matches import FloatArray
 from everalign.literals.ngrams import Hashes, Starts, hash_texts
 from everalign.literals.parsing import parse_term
@@ -210,11 +210,13 @@ def compare_word_bags(
     out = np.empty((len(left_rows), BAG_COLUMNS), dtype=np.float32)
     left_ids, right_ids = left_rows.astype(np.int64), right_rows.astype(np.int64)
 
-    def compare_chunk(first: int, end: int) -> None:
+    def compare_chunk(first: int, end: int) -> FloatArray:
         rows = slice(first, end)
-        _compare_bags(left, right, left_ids[rows], right_ids[rows], out[rows])
+        chunk = np.empty((end - first, BAG_COLUMNS), dtype=np.float32)
+        _compare_bags(left, right, left_ids[rows], right_ids[rows], chunk)
+        return chunk
 
-    map_chunks(compare_chunk, len(out), CHUNK_SIZE)
+    fill_chunks(compare_chunk, out, CHUNK_SIZE)
     return out
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks
+from everalign._parallel import map_threads
 from everalign.methods.baselines.base import select_rows
 
 Floats = NDArray[np.float32]
@@ -128,7 +128,7 @@ class _Distances(torch.autograd.Function):
         ctx.save_for_backward(queries, table, index)
         arrays = queries.numpy(), table.numpy(), index.numpy()
         distances = np.empty(index.shape, dtype=np.float32)
-        map_chunks(
+        map_threads(
             lambda first, end: _sum_differences(*arrays, power, first, end, distances),
             len(queries),
             ROW_CHUNK,
@@ -140,7 +140,7 @@ class _Distances(torch.autograd.Function):
         queries, table, index = (saved.detach().numpy() for saved in ctx.saved_tensors)
         grad_queries, grad_table = np.zeros_like(queries), np.zeros_like(table)
         grad = grads[0].contiguous().numpy()
-        map_chunks(
+        map_threads(
             lambda first, end: _add_gradients(
                 queries, table, index, ctx.power, grad, first, end, grad_queries, grad_table
             ),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks
+from everalign._parallel import fill_chunks
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.candidates import MatchProbabilities
@@ -213,11 +213,13 @@ def compare_categories(
         sides.append((list_categories(graph, distinct, inclusions.key), row))
     (of_left, left_rows), (of_right, right_rows) = sides
 
-    def compare_chunk(first: int, end: int) -> None:
+    def compare_chunk(first: int, end: int) -> FloatArray:
         rows = slice(first, end)
-        _compare_pairs(alignment, of_left, of_right, left_rows[rows], right_rows[rows], out[rows])
+        chunk = np.empty((end - first, len(CATEGORY_COLUMNS)), dtype=np.float32)
+        _compare_pairs(alignment, of_left, of_right, left_rows[rows], right_rows[rows], chunk)
+        return chunk
 
-    map_chunks(compare_chunk, len(out), CHUNK_SIZE)
+    fill_chunks(compare_chunk, out, CHUNK_SIZE)
     return out
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign._parallel import map_chunks, map_parallel
+from everalign._parallel import fill_chunks, map_chunks, map_parallel
 from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.matching import NO_PAIRS, mark_listed_pairs
@@ -585,21 +585,23 @@ def _classify(
     # By fold, so that nearly all chunks need one model.
     order = np.argsort(fold, kind="stable") if labels is not None else np.arange(len(rows))
     features = compared.prepare_features()
-    out = np.empty(len(rows), dtype=np.float32)
-    shape = len(rows), len(GROUP_NAMES)
-    contributions = np.empty(shape, dtype=np.float32) if with_contributions else None
 
-    def classify_chunk(first: int, end: int) -> None:
+    def classify_chunk(first: int, end: int) -> tuple[FloatArray, ...]:
         # Features are used up at once: those of all candidates would take memory for nothing.
         chosen = order[first:end]
-        chunk = np.empty((len(chosen), features.column_count), dtype=np.float32)
-        features.fill_rows(rows[chosen], chunk)
-        out[chosen] = classifier.predict_matches(chunk, fold[chosen])
-        if contributions is not None:
-            contributions[chosen] = classifier.compute_contributions(chunk, fold[chosen])
+        chunk = features.compute_rows(rows[chosen])
+        probability = classifier.predict_matches(chunk, fold[chosen])
+        if not with_contributions:
+            return (probability,)
+        return probability, classifier.compute_contributions(chunk, fold[chosen])
 
-    map_chunks(classify_chunk, len(rows), FEATURE_CHUNK_SIZE)
-    return _Scores(out, contributions)
+    shapes = [(len(rows),), (len(rows), len(GROUP_NAMES))][: 1 + with_contributions]
+    ordered = tuple(np.empty(shape, dtype=np.float32) for shape in shapes)
+    fill_chunks(classify_chunk, ordered, FEATURE_CHUNK_SIZE)
+    scores = [np.empty_like(values) for values in ordered]
+    for values, in_order in zip(scores, ordered, strict=True):
+        values[order] = in_order
+    return _Scores(scores[0], scores[1] if with_contributions else None)
 
 
 def _take_columns(rows: FloatArray, names: tuple[str, ...], wanted: tuple[str, ...]) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everalign._parallel import map_chunks, map_parallel
+from everalign._parallel import fill_chunks, map_parallel
 from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.literals import (
@@ -460,10 +460,10 @@ class FeatureInputs:
         prepared = self.prepare_features()
         out = np.empty((len(chosen), prepared.column_count), dtype=np.float32)
 
-        def fill_chunk(first: int, end: int) -> None:
-            prepared.fill_rows(chosen[first:end], out[first:end])
+        def compute_chunk(first: int, end: int) -> FloatArray:
+            return prepared.compute_rows(chosen[first:end])
 
-        map_chunks(fill_chunk, len(chosen), CHUNK_SIZE)
+        fill_chunks(compute_chunk, out, CHUNK_SIZE)
         return out
 
     def prepare_features(self) -> PreparedFeatures:
@@ -526,13 +526,16 @@ class PreparedFeatures:
         groups = [PAIR, SIDE, *(group for group, _ in self.margins)]
         return sum(len(GROUP_COLUMNS[group]) for group in groups)
 
-    def fill_rows(self, rows: Rows, out: FloatArray) -> None:
+    def compute_rows(self, rows: Rows) -> FloatArray:
         """Compute the features of some candidates.
 
         Args:
             rows: Rows of the table.
-            out: Where to put the columns of `list_feature_names`, a row for each.
+
+        Returns:
+            A row for each, with the columns of `list_feature_names`.
         """
+        out = np.empty((len(rows), self.column_count), dtype=np.float32)
         left, right = (SideInputs(*(values[rows] for values in side)) for side in self.sides)
         inputs: list[tuple[str, Any]] = [(PAIR, PairInputs(left, right)), (SIDE, left)]
         inputs.append((SIDE, right))
@@ -542,6 +545,7 @@ class PreparedFeatures:
             for feature in _select_group(group):
                 out[:, column] = feature.compute(values)
                 column += 1
+        return out
 
 
 @dataclass(frozen=True)
@@ -672,11 +676,12 @@ def compare_vectors(
     """
     cosine = np.empty(len(left), dtype=np.float32)
 
-    def multiply_chunk(first: int, end: int) -> None:
+    def multiply_chunk(first: int, end: int) -> FloatArray:
         rows = vectors[0][left[first:end]], vectors[1][right[first:end]]
-        np.einsum("rd,rd->r", *rows, out=cosine[first:end])
+        products: FloatArray = np.einsum("rd,rd->r", *rows)
+        return products
 
-    map_chunks(multiply_chunk, len(cosine), CHUNK_SIZE)
+    fill_chunks(multiply_chunk, cosine, CHUNK_SIZE)
     return cosine
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks
+from everalign._parallel import fill_chunks
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import (
     Adjacency,
@@ -101,21 +101,27 @@ def compare_neighbourhoods(
         list_comparable_edges(graphs.left, matches.left, left_entities),
         list_comparable_edges(graphs.right, matches.right, right_entities),
     )
-    from_left, from_right = (
-        np.empty((len(left_ids), len(NEIGHBOUR_COLUMNS)), dtype=np.float32) for _ in range(2)
-    )
     limits = FactLimits.from_config(graphs.config)
     counterparts = _list_counterparts(*edges, matches.left)
 
-    def compare_chunk(first: int, end: int) -> None:
-        rows = slice(first, end)
-        _compare_pairs(
-            sides, edges, counterparts, relations.right, limits,
-            left_numbers[rows], right_numbers[rows], from_left[rows], from_right[rows],
-        )  # fmt: skip
+    inclusion = relations.right
 
-    map_chunks(compare_chunk, len(left_ids), NEIGHBOUR_CHUNK_SIZE)
-    return from_left, from_right
+    def compare_chunk(first: int, end: int) -> tuple[FloatArray, FloatArray]:
+        rows = slice(first, end)
+        from_left, from_right = _create_rows(end - first), _create_rows(end - first)
+        _compare_pairs(
+            sides, edges, counterparts, inclusion, limits,
+            left_numbers[rows], right_numbers[rows], from_left, from_right,
+        )  # fmt: skip
+        return from_left, from_right
+
+    out = _create_rows(len(left_ids)), _create_rows(len(left_ids))
+    fill_chunks(compare_chunk, out, NEIGHBOUR_CHUNK_SIZE)
+    return out
+
+
+def _create_rows(count: int) -> FloatArray:
+    return np.empty((count, len(NEIGHBOUR_COLUMNS)), dtype=np.float32)
 
 
 @jit_cached()
@@ -361,14 +367,19 @@ def compare_literals(
     """
     out = np.empty((len(left_ids), len(LITERAL_COLUMNS)), dtype=np.float32)
 
-    def compare_chunk(first: int, end: int) -> None:
-        rows = slice(first, end)
-        _compare_literals(
-            graphs.left, graphs.right, matches.left, matches.right, relations.left,
-            left_ids[rows], right_ids[rows], graphs.config.inclusion_prior, out[rows],
-        )  # fmt: skip
+    left, right, prior = graphs.left, graphs.right, graphs.config.inclusion_prior
+    inclusion = relations.left
 
-    map_chunks(compare_chunk, len(out), LITERAL_CHUNK_SIZE)
+    def compare_chunk(first: int, end: int) -> FloatArray:
+        rows = slice(first, end)
+        chunk = np.empty((end - first, len(LITERAL_COLUMNS)), dtype=np.float32)
+        _compare_literals(
+            left, right, matches.left, matches.right, inclusion,
+            left_ids[rows], right_ids[rows], prior, chunk,
+        )  # fmt: skip
+        return chunk
+
+    fill_chunks(compare_chunk, out, LITERAL_CHUNK_SIZE)
     return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks, thread_count
+from everalign._parallel import map_chunks, worker_count
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.fact_pairs import FactPairs, find_fact_pairs, list_facts
@@ -146,9 +146,9 @@ def search_both_sides(
         )  # fmt: skip
         return found, best
 
-    # As many chunks as threads: each has rows for all right entities. The best of the best do not
+    # As many chunks as workers: each has rows for all right entities. The best of the best do not
     # depend on it.
-    chunk_size = max(1, -(-len(entities) // thread_count()))
+    chunk_size = max(1, -(-len(entities) // worker_count()))
     chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(entities), chunk_size)]
     best = chunks[-1][1]
     for _, other in chunks[:-1]:
