@@ -239,6 +239,27 @@ def scale_table() -> Table:
     return add_dashes(table)
 
 
+def seed_table() -> Table:
+    """F1 over seeds, before and after the state that follows deltas."""
+    table = [["dataset", "t", "before", "after", "difference", "standard error"]]
+    for row in read_rows("seed_spread.json"):
+        cells = [
+            f"{format_number(row[tree]['mean'], 4)} "
+            f"({format_number(min(row[tree]['f1']), 4)} – {format_number(max(row[tree]['f1']), 4)})"
+            for tree in ("before", "after")
+        ]
+        table.append(
+            [
+                row["dataset"],
+                str(row["snapshot"]),
+                *cells,
+                f"{row['difference']:+.4f}",
+                format_number(row["standard_error"], 4),
+            ]
+        )
+    return add_dashes(table)
+
+
 def update_cost_table() -> Table:
     """Cost of an update by the sizes of delta and graphs."""
     table = [
@@ -517,6 +538,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "speed": speed_table,
         "delta": delta_table,
         "scale": scale_table,
+        "seeds": seed_table,
         "update cost": update_cost_table,
         "long use": long_use_table,
         "service": service_table,

@@ -24,6 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from uuid import uuid4
 
 import numpy as np
 from xxhash import xxh3_128
@@ -37,12 +38,14 @@ Result = TypeVar("Result")
 MIN_JAVA = 17
 # Work on fewer items is done before Spark has begun.
 MIN_ITEMS = 20_000
-# Tasks per core: where some take longer than others, the others are taken by whoever is free.
-TASKS_PER_WORKER = 3
+# Tasks per core of a step that takes long enough: where some take longer than others, the others
+# are taken by whoever is free. Each costs a tenth of a second.
+TASKS_PER_WORKER = 4
+MIN_ITEMS_PER_TASK = 50_000
 # A task that fails (a worker that was killed) is tried so often.
 MAX_FAILURES = 4
 CONNECT_SECONDS = 5.0
-SCHEMA = "chunk int, result binary"
+SCHEMA = "task long"
 DONE = "_SUCCESS"
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
@@ -144,57 +147,73 @@ class SparkEngine:
             raise EngineError(f"{step} has {count:,} results of {len(bounds):,}; remove it")
 
     def _run_step(self, work: Path, bounds: Sequence[Bound], step: Path) -> None:
-        task_count = min(len(bounds), TASKS_PER_WORKER * self.worker_count)
+        items = bounds[-1][1] - bounds[0][0]
+        wanted = min(TASKS_PER_WORKER * self.worker_count, items // MIN_ITEMS_PER_TASK)
+        task_count = min(len(bounds), max(self.worker_count, wanted))
         ends = np.linspace(0, len(bounds), task_count + 1).astype(int).tolist()
-        tasks = list(pairwise(ends))
-        path, pairs = str(work), list(bounds)
+        path, chunks = str(work), [bounds[first:end] for first, end in pairwise(ends)]
+        numbers, out = ends[:-1], str(step)
+        step.mkdir(parents=True, exist_ok=True)
 
         def run_tasks(batches: Iterator[Any]) -> Iterator[Any]:
             # In a worker: nothing of this process is known there but what is named here.
             from everalign.engine.spark import compute_results
 
-            yield from compute_results(path, pairs, batches)
+            yield from compute_results(path, numbers, chunks, out, batches)
 
-        session = self._session
-        table = session.createDataFrame(tasks, "first int, last int").repartitionByRange(
-            task_count, "first"
-        )
+        # A row and a partition for each task.
+        table = self._session.range(0, task_count, 1, task_count)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
-                results = table.mapInArrow(run_tasks, SCHEMA)
-            results.write.mode("overwrite").parquet(str(step))
+                table.mapInArrow(run_tasks, SCHEMA).collect()
         except Exception as error:
             raise EngineError(_explain_failure(error, self._master)) from error
+        (step / DONE).touch()
 
 
-def compute_results(path: str, bounds: list[Bound], batches: Iterator[Any]) -> Iterator[Any]:
+def compute_results(
+    path: str,
+    numbers: list[int],
+    chunks: list[Sequence[Bound]],
+    out: str,
+    batches: Iterator[Any],
+) -> Iterator[Any]:
     """Compute the chunks of tasks; called in a worker.
 
     Args:
         path: Where the work is stored.
-        bounds: All chunks.
-        batches: Record batches of tasks: numbers of the first chunk and of that after the last.
+        numbers: The number of the first chunk of each task.
+        chunks: The chunks of each task.
+        out: The directory of the results: a Parquet file for each task, with the numbers of
+            chunks and their pickled results.
+        batches: Record batches with the numbers of tasks.
 
     Yields:
-        Record batches of the numbers of chunks and their pickled results.
+        The batches, when their tasks are done.
     """
     import pyarrow
+    from pyarrow import parquet
 
     # One core per task: as many tasks as cores run at once.
     os.environ["EVERALIGN_THREADS"] = "1"
     work = load_work(path)
+    schema = pyarrow.schema([("chunk", pyarrow.int32()), ("result", pyarrow.binary())])
     for batch in batches:
-        for first, last in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            for number in range(first, last):
-                result = pickle.dumps(work(*bounds[number]), pickle.HIGHEST_PROTOCOL)
-                yield pyarrow.RecordBatch.from_arrays(
-                    [
-                        pyarrow.array([number], pyarrow.int32()),
-                        pyarrow.array([result], pyarrow.binary()),
-                    ],
-                    names=["chunk", "result"],
-                )
+        for task in batch.column(0).to_pylist():
+            file = Path(out, f"task-{task:05d}.parquet")
+            # Under a name of its own first: Spark may run a task twice, even at the same time.
+            part = file.with_name(f"{file.name}.{uuid4().hex}.part")
+            with parquet.ParquetWriter(part, schema, compression="zstd") as writer:
+                for number, bound in enumerate(chunks[task], numbers[task]):
+                    result = pickle.dumps(work(*bound), pickle.HIGHEST_PROTOCOL)
+                    writer.write_batch(
+                        pyarrow.RecordBatch.from_pydict(
+                            {"chunk": [number], "result": [result]}, schema
+                        )
+                    )
+            part.replace(file)
+        yield batch
 
 
 def _read_results(step: Path) -> Iterator[tuple[int, Any]]:
@@ -263,8 +282,6 @@ def _start_session(master: str, options: dict[str, str], directory: Path) -> Any
         "spark.task.maxFailures": str(MAX_FAILURES),
         "spark.local.dir": str(directory / "spark"),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
-        # Results are compressed arrays of numbers already, or hardly can be.
-        "spark.sql.parquet.compression.codec": "zstd",
         "spark.sql.adaptive.enabled": "false",
         "spark.python.worker.reuse": "true",
         "spark.ui.showConsoleProgress": "false",
