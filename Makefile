@@ -34,7 +34,7 @@ setup: .venv/ready  ## the virtual environment, with everalign in .venv/bin
 	@echo 'setting up .venv (a few minutes the first time)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[charts,names,neural,parquet,plots,service,dev,docs]'
+		--constraint constraints.txt --editable '.[charts,names,neural,parquet,plots,service,spark,dev,docs]'
 	touch $@
 
 lint: setup  ## ruff: mistakes and format

@@ -244,8 +244,7 @@ def seed_table() -> Table:
     table = [["dataset", "t", "before", "after", "difference", "standard error"]]
     for row in read_rows("seed_spread.json"):
         cells = [
-            f"{format_number(row[tree]['mean'], 4)} "
-            f"({format_number(min(row[tree]['f1']), 4)} – {format_number(max(row[tree]['f1']), 4)})"
+            f"{row[tree]['mean']:.4f} ({min(row[tree]['f1']):.4f} – {max(row[tree]['f1']):.4f})"
             for tree in ("before", "after")
         ]
         table.append(
