@@ -18,6 +18,7 @@ from typing import IO, Any
 # Windows locks ranges of bytes, and a locked range cannot be read by others. One byte far behind
 # the end is locked, so that whoever finds the file locked can still read who holds it.
 LOCKED_BYTE = 1 << 30
+_M_ARENA_MAX = -8  # of malloc.h
 
 
 def _optional_module(name: str) -> Any:
@@ -45,6 +46,18 @@ def available_cpus() -> list[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
+
+
+def limit_arenas(count: int) -> None:
+    """Let all threads together use few heaps. By default, the C library of Linux has eight for
+    each core, and memory that is free in one of them is not used by another.
+
+    Args:
+        count: The largest number of heaps.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(_M_ARENA_MAX, count)
 
 
 @contextmanager

@@ -335,3 +335,11 @@ def test_the_dialect_that_fits_most_rows_is_chosen() -> None:
     assert detect_dialect("id,name\n1,a;b\n2,c;d\n").delimiter == ","
     assert detect_dialect("id;name, first\n1;x\n").delimiter == ";"
     assert detect_dialect("only\none\n").delimiter == ","
+
+
+def test_a_long_number_is_not_shown_whole(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("1" * 5000 + ",Ada\n2,Bo\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        list(TripleReader(path))
+    assert len(str(caught.value)) < 500

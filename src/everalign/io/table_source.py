@@ -23,6 +23,7 @@ _TABLE_FIELD = "{table}"
 _ID_NAMES = ("id", "@id", "_id", "iri", "uri", "identifier", "uuid", "key", "url")
 # Such as product_id, idAbt, ProductID; only for the first column: others name other tables' rows.
 _ID_LIKE = re.compile(r"(?i:.+[ _.-](?:id|iri|uri|key|identifier))|id[A-Z_ .-].*|.*[a-z]I[dD]")
+MAX_SHOWN_DIGITS = 30  # of a number in an error message
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
 # Allowed in a path segment of an IRI, beside letters, digits and what `quote` always keeps.
 _SAFE_CHARACTERS = "!$&'()*+,;=:@"
@@ -215,7 +216,8 @@ def make_id_error(header: Sequence[str], path: Path | None) -> InputError:
     number = next((column for column in header if _NUMBER.fullmatch(column)), None)
     columns = shorten_text(", ".join(header), 200)
     if number is not None:
-        problem = f"has no header: the first line has the number {number}: {columns}"
+        shown = number if len(number) <= MAX_SHOWN_DIGITS else f"{number[:MAX_SHOWN_DIGITS]}…"
+        problem = f"has no header: the first line has the number {shown}: {columns}"
         return InputError(f"{problem}; add a line with the names of the columns", path=path)
     problem = f"no column is named like an id: give the id column, of {columns}"
     return InputError(f"{problem}, or {ROW_NUMBER} for row numbers (--id-column)", path=path)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import uvicorn
 
+from everalign._platform import limit_arenas
 from everalign.errors import ConfigError
 from everalign.service.app import create_app
 from everalign.service.identity import Identities
@@ -24,6 +25,8 @@ SHUTDOWN_SECONDS = 3
 # After how many seconds a thread that computes lets others go on. Python's own 5 milliseconds are
 # as long as a whole answer, and a request changes threads several times.
 SWITCH_SECONDS = 0.001
+# Heaps for the memory of all threads: more would keep memory that nobody uses.
+MAX_ARENAS = 2
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ def run_server(
     """
     listener = _open_socket(settings)
     sys.setswitchinterval(SWITCH_SECONDS)
+    limit_arenas(MAX_ARENAS)
     try:
         settings = replace_port(settings, listener.getsockname()[1])
         identities = Identities(settings)

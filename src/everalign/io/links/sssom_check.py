@@ -475,11 +475,13 @@ def _check_row_shape(cells: list[str], columns: list[str]) -> str:
 
 def _check_header(columns: list[str], line: int, metadata: _Metadata) -> Iterator[Problem]:
     known = _list_known_slots(metadata, sssom.MAPPING_SLOTS, sssom.MAPPING_SLOTS_1_1)
-    for index, name in enumerate(columns):
-        if name in columns[:index]:
+    seen: set[str] = set()
+    for name in columns:
+        if name in seen:
             yield Problem(line, f"duplicate column {shorten_text(name)}")
         elif name not in known:
             yield Problem(line, f"{shorten_text(name)} is not a slot of a mapping")
+        seen.add(name)
     for name in sssom.REQUIRED_SLOTS:
         if name not in columns and not _may_be_literal(name, columns, metadata):
             yield Problem(line, f"there is no column {name}, which is required")
