@@ -26,7 +26,7 @@ def engine(
     spark_installed: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkEngine]:
     path: Path = tmp_path_factory.mktemp("engine")
-    with SparkEngine(path / "run", "local[2]", min_items=500) as engine:
+    with SparkEngine(path / "run", "local[2]", min_items=200) as engine:
         yield engine
 
 

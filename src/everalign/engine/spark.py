@@ -110,7 +110,7 @@ class SparkEngine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._session.stop()
+        _stop_session(self._session)
         if kind is None:
             # After an error they stay, so that the next attempt goes on from them.
             shutil.rmtree(self._directory, ignore_errors=True)
@@ -298,6 +298,22 @@ def _start_session(master: str, options: dict[str, str], directory: Path) -> Any
             return builder.getOrCreate()
     except Exception as error:
         raise EngineError(_explain_failure(error, master)) from error
+
+
+def _stop_session(session: Any) -> None:
+    """Stop Spark and the process of Java, which pyspark itself leaves until this process ends."""
+    from pyspark import SparkContext
+
+    gateway = session.sparkContext._gateway
+    session.stop()
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        # Somebody else has started it.
+        return
+    gateway.shutdown()
+    process.stdin.close()
+    process.wait()
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def _explain_failure(error: Exception, master: str) -> str:
