@@ -283,6 +283,22 @@ def update_cost_table() -> Table:
     return add_dashes(table)
 
 
+def spark_table() -> Table:
+    """Apache Spark against threads."""
+    table = [["data", "threads, s", "driver, s", "Spark and workers, s", "ratio", "same links"]]
+    for row in read_rows("spark_engine.json"):
+        names = ("native_cpu_seconds", "driver_cpu_seconds", "worker_cpu_seconds")
+        table.append(
+            [
+                row["data"],
+                *(format_number(row[name], 1) for name in names),
+                format_number(row["ratio"], 2),
+                "yes" if row["same_links"] else "no",
+            ]
+        )
+    return add_dashes(table)
+
+
 def long_use_table() -> Table:
     """Cost of a long history, of decisions, and of the questions that a session answers."""
     table = [["what", "value"]]
@@ -539,6 +555,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "scale": scale_table,
         "seeds": seed_table,
         "update cost": update_cost_table,
+        "spark": spark_table,
         "long use": long_use_table,
         "service": service_table,
         "robust": robust_table,

@@ -491,6 +491,22 @@ class MethodFacts:
         triples, literals = self.method.list_facts(side, np.array(entities, dtype=np.int32))
         return triples if kind == "triples" else literals[~self._is_iri_name(side, literals)]
 
+    def list_all_facts(self, side: int, entities: Sequence[int]) -> tuple[IntArray, IntArray]:
+        """List the facts of entities, of both kinds.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids of entities.
+
+        Returns:
+            What `list_facts` lists of triples and of literals.
+        """
+        if not self._keeps_literals(side):
+            literals = self.list_facts(side, "literals", entities)
+            return self.list_facts(side, "triples", entities), literals
+        triples, literals = self.method.list_facts(side, np.array(entities, dtype=np.int32))
+        return triples, literals[~self._is_iri_name(side, literals)]
+
     def count_facts(self, side: int, entities: IntArray, limit: int) -> NDArray[np.int64]:
         """Count the facts of entities.
 

@@ -231,8 +231,7 @@ class VersionReader:
             Label, links, facts and candidates.
         """
         index, entity = self.find_entity(name, side)
-        triples = self.session.facts.list_facts(index, "triples", [entity])
-        literals = self.session.facts.list_facts(index, "literals", [entity])
+        triples, literals = self.session.facts.list_all_facts(index, [entity])
         own = self.label_entities(index, [entity])[entity]
         rows = self.pager.read_of_entities(*([entity], [])[:: 1 if index == 0 else -1])
         others = [(row.right, row.left)[index] for row in rows]

@@ -49,7 +49,8 @@ class EngineChoice:
         from everalign._parallel import use_engine
         from everalign.engine.spark import SparkEngine
 
-        directory = self.directory or state.with_name(f"{state.name}.spark")
+        # A directory for each state: several commands may share the one that was given.
+        directory = (self.directory or state.parent) / f"{state.name}.spark"
         with SparkEngine(directory, self.master, self.options) as engine, use_engine(engine):
             yield
 
@@ -83,8 +84,8 @@ def add_engine_options(command: Command) -> Command:
         "--engine-directory",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIRECTORY",
-        help="With --engine spark: where work and results are kept until the command is done; all "
-        "workers must have it under this path. Default: STATE.spark.",
+        help="With --engine spark: where STATE.spark, with work and results, is kept until the "
+        "command is done; all workers must have it under this path. Default: beside STATE.",
     )
     @click.option(
         "--spark-option",

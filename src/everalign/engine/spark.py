@@ -20,6 +20,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -47,6 +48,8 @@ MAX_FAILURES = 4
 CONNECT_SECONDS = 5.0
 SCHEMA = "task long"
 DONE = "_SUCCESS"
+# What an engine keeps in its directory.
+PARTS = STEPS, WORK, SCRATCH = "steps", "work", "spark"
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 logger = logging.getLogger(__name__)
@@ -56,7 +59,8 @@ class SparkEngine:
     """Lets Apache Spark compute large steps; use it as a context.
 
     Args:
-        directory: For work and results; all workers have to see it under the same path.
+        directory: For work and results of one run; all workers have to see it under the same
+            path. It is emptied in the end.
         master: The master, such as "local[*]", "spark://host:7077", "yarn" or "k8s://…".
         options: Further options of Spark, by name.
         min_items: Steps with fewer items are computed in threads.
@@ -81,8 +85,8 @@ class SparkEngine:
         _check_java()
         _check_master(master)
         self._directory = directory.resolve()
-        self._steps = self._directory / "steps"
-        self._files = SharedFiles(self._directory / "work")
+        self._steps = self._directory / STEPS
+        self._files = SharedFiles(self._directory / WORK)
         self._min_items = min_items
         self._threads = ThreadEngine()
         self._session = _start_session(master, options or {}, self._directory)
@@ -113,7 +117,10 @@ class SparkEngine:
         _stop_session(self._session)
         if kind is None:
             # After an error they stay, so that the next attempt goes on from them.
-            shutil.rmtree(self._directory, ignore_errors=True)
+            for name in PARTS:
+                shutil.rmtree(self._directory / name, ignore_errors=True)
+            with suppress(OSError):  # it has files of others
+                self._directory.rmdir()
 
     def run_chunks(
         self,
@@ -280,14 +287,14 @@ def _start_session(master: str, options: dict[str, str], directory: Path) -> Any
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
         "spark.task.maxFailures": str(MAX_FAILURES),
-        "spark.local.dir": str(directory / "spark"),
+        "spark.local.dir": str(directory / SCRATCH),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
         "spark.sql.adaptive.enabled": "false",
         "spark.python.worker.reuse": "true",
         "spark.ui.showConsoleProgress": "false",
         **options,
     }
-    (directory / "spark").mkdir(parents=True, exist_ok=True)
+    (directory / SCRATCH).mkdir(parents=True, exist_ok=True)
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)

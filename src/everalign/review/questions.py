@@ -265,8 +265,7 @@ class QuestionReader:
     ) -> dict[int, tuple[IntArray, IntArray]]:
         """The triples and the literals of each entity, all read at once."""
         ids, facts = sorted(entities), self._session.facts
-        triples = facts.list_facts(side, "triples", ids)
-        literals = facts.list_facts(side, "literals", ids)
+        triples, literals = facts.list_all_facts(side, ids)
         heads = _split_rows(triples, 0, ids)
         # A triple from an entity to itself is listed with its head.
         tails = _split_rows(triples[triples[:, 0] != triples[:, 2]], 2, ids)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from everalign.service.common import get_alignment, get_identity
@@ -23,6 +25,9 @@ class TaggedRoute(APIRoute):
     server runs.
     """
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, _write_json(endpoint), **options)
+
     def get_route_handler(self) -> Handler:
         """Make what answers requests.
 
@@ -37,6 +42,17 @@ class TaggedRoute(APIRoute):
             return await _answer(request, compute)
 
         return answer
+
+
+def _write_json(endpoint: Callable[..., BaseModel]) -> Callable[..., Response]:
+    """Let a route write its model as JSON at once: FastAPI would check and convert it before."""
+
+    @wraps(endpoint)
+    def run(*arguments: Any, **parameters: Any) -> Response:
+        body = endpoint(*arguments, **parameters).model_dump_json(by_alias=True)
+        return Response(body, media_type="application/json")
+
+    return run
 
 
 async def _answer(request: Request, compute: Handler) -> Response:

@@ -44,6 +44,18 @@ class FactIndex(Protocol):
         """
         ...
 
+    def list_all_facts(self, side: int, entities: Sequence[int]) -> tuple[IntArray, IntArray]:
+        """List the facts of entities, of both kinds.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids of entities.
+
+        Returns:
+            What `list_facts` lists of triples and of literals.
+        """
+        ...
+
     def count_facts(self, side: int, entities: IntArray, limit: int) -> NDArray[np.int64]:
         """Count the facts of entities.
 
@@ -94,6 +106,19 @@ class SnapshotFacts:
         """
         rows, columns = self._get_rows(side, kind), list(ENTITY_COLUMNS[kind])
         return rows[np.isin(rows[:, columns], entities).any(axis=1)]
+
+    def list_all_facts(self, side: int, entities: Sequence[int]) -> tuple[IntArray, IntArray]:
+        """List the facts of entities, of both kinds.
+
+        Args:
+            side: 0 for the left graph, 1 for the right.
+            entities: Ids of entities.
+
+        Returns:
+            What `list_facts` lists of triples and of literals.
+        """
+        triples, literals = (self.list_facts(side, kind, entities) for kind in FACT_KINDS)
+        return triples, literals
 
     def count_facts(self, side: int, entities: IntArray, limit: int) -> NDArray[np.int64]:  # noqa: ARG002
         """Count the facts of entities.
