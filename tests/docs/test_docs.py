@@ -43,6 +43,7 @@ SOURCE = ROOT / "src" / "everalign"
 PACKAGES = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
 # Where the page of a package is not called like the package.
 PAGE_OF_PACKAGE = {
+    "engine": "engines",
     "benchmark": "evaluation",
     "cli": "command-line",
     "index": "literals",
