@@ -60,7 +60,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
-SUFFIXES = (".py", ".tsv", ".jsonld", ".typed", ".html", ".css", ".js", ".txt")
+SUFFIXES = (".py", ".tsv", ".jsonld", ".typed", ".html", ".css", ".js", ".txt", ".properties")
 
 
 @pytest.mark.slow
