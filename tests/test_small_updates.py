@@ -121,7 +121,7 @@ def change_levels(state: Path) -> Sequence[int]:
         return [level for _, level in session.store.find_method_state().changes]
 
 
-@pytest.mark.parametrize("kind", ["plain", "named"])
+@pytest.mark.parametrize("kind", ["plain", pytest.param("named", marks=pytest.mark.long)])
 def test_merged_changes_are_as_good_as_all_of_them(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -55,6 +55,7 @@ def test_entities_are_renamed_and_triples_shuffled(dataset: Path, files: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_tree_is_run_and_agrees_with_itself(files: Path, tmp_path: Path) -> None:
     tree = Tree.at(SOURCES, [])
     run = compare_links.run_commands(tree, files, files, 1, tmp_path / "run")

@@ -17,6 +17,7 @@ def test_the_examples_are_true() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_update_is_traced() -> None:
     trace = trace_triple.trace_update(Path(everalign.__file__).parents[1], triples=1000)
     row = trace_triple.summarise(trace)

@@ -68,6 +68,7 @@ def test_the_contract_tests_run_over_it_and_pass(installed: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_broken_package_stops_nobody_who_uses_another(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "broken-1.dist-info").mkdir()
     (tmp_path / "broken-1.dist-info" / "METADATA").write_text("Name: broken\nVersion: 1\n")

@@ -119,6 +119,7 @@ def test_a_failing_cell_does_not_stop_the_rest(dataset: Path, tmp_path: Path) ->
     assert len(seen) == 2, "what is there is not run again"
 
 
+@pytest.mark.long
 def test_side_by_side_cells_find_the_same_on_a_share_of_the_cores(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
