@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +134,9 @@ with SparkEngine(directory / "run", sys.argv[2], min_items=500) as engine, use_e
 
 
 def start_driver(directory: Path, master: str = "local[2]") -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", DRIVER, str(directory), master])
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(directory), master], start_new_session=True
+    )
 
 
 def list_steps(directory: Path) -> dict[str, float]:
@@ -198,7 +201,9 @@ def start_class(name: str, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 def find_executors() -> list[int]:
-    listed = subprocess.run(["ps", "-eo", "pid,args"], check=True, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["ps", "-ww", "-eo", "pid,args"], check=True, capture_output=True, text=True
+    )
     return [
         int(line.split()[0])
         for line in listed.stdout.splitlines()
@@ -223,6 +228,7 @@ def test_a_cluster_goes_on_without_an_executor(
             options = ["--cores", "1", "--memory", "1g", "--work-dir", str(work)]
             parts.append(start_class("worker.Worker", *options, "--webui-port", "0", address))
         driver = start_driver(tmp_path, address)
+        parts.append(driver)
         wait_for_steps(tmp_path, 2)
         executors = find_executors()
         assert len(executors) == 2
@@ -230,7 +236,9 @@ def test_a_cluster_goes_on_without_an_executor(
         assert driver.wait(timeout=600) == 0
     finally:
         for part in parts:
-            os.killpg(part.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(part.pid, signal.SIGKILL)
+            part.wait()
     assert list_links(Aligner.open(tmp_path / "state")) == list_links(
         create_locally(tmp_path / "local")
     )
