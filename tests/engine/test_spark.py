@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,6 +86,21 @@ def test_literals_give_the_same_links_bit_by_bit(engine: SparkEngine, tmp_path: 
         aligner = Aligner.create(tmp_path / "spark", left, right)
     assert list_links(aligner) == expected
     assert len(engine.list_steps()) > before
+
+
+def test_what_a_broken_off_attempt_has_left_is_not_mixed_in(engine: SparkEngine) -> None:
+    def count(first: int, end: int) -> int:
+        return end - first
+
+    with use_engine(engine):
+        before = set(engine.list_steps())
+        assert map_chunks(count, 1700, 300) == [300] * 5 + [200]
+        (name,) = set(engine.list_steps()) - before
+        step = engine.get_step_directory(name)
+        # As if it had had more tasks, and had been broken off before its end.
+        shutil.copy(step / "task-00000.parquet", step / "task-00009.parquet")
+        (step / "_SUCCESS").unlink()
+        assert map_chunks(count, 1700, 300) == [300] * 5 + [200]
 
 
 def test_a_worker_that_is_killed_is_replaced(engine: SparkEngine, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -105,6 +106,17 @@ class SparkEngine:
         """
         return sorted(path.parent.name for path in self._steps.glob(f"*/{DONE}"))
 
+    def get_step_directory(self, name: str) -> Path:
+        """Get the directory of a step.
+
+        Args:
+            name: The name of the step.
+
+        Returns:
+            The directory of its results.
+        """
+        return self._steps / name
+
     def __enter__(self) -> Self:
         return self
 
@@ -142,8 +154,10 @@ class SparkEngine:
             self._threads.run_chunks(work, bounds, receive)
             return
         path = self._files.store_work(work)
-        name = xxh3_128(path.name.encode() + np.array(bounds).tobytes()).hexdigest()
-        step = self._steps / name
+        # Compiled functions are in the pickle by name: another version may compute otherwise.
+        key = f"{version('everalign')} {path.name}".encode() + np.array(bounds).tobytes()
+        name = xxh3_128(key).hexdigest()
+        step = self.get_step_directory(name)
         if not (step / DONE).exists():
             self._run_step(path, bounds, step)
         count = 0
@@ -160,7 +174,9 @@ class SparkEngine:
         ends = np.linspace(0, len(bounds), task_count + 1).astype(int).tolist()
         path, chunks = str(work), [bounds[first:end] for first, end in pairwise(ends)]
         numbers, out = ends[:-1], str(step)
-        step.mkdir(parents=True, exist_ok=True)
+        # What a broken-off attempt has left may be of other tasks: it had other workers.
+        shutil.rmtree(step, ignore_errors=True)
+        step.mkdir(parents=True)
 
         def run_tasks(batches: Iterator[Any]) -> Iterator[Any]:
             # In a worker: nothing of this process is known there but what is named here.
@@ -248,9 +264,11 @@ def _check_java() -> None:
         raise ConfigError(f"{need}, and {program} does not run: {error}") from error
     found = re.search(r'version "(\d+)(?:\.(\d+))?', shown.stderr + shown.stdout)
     # Before Java 9, the first number was 1.
-    version = 0 if found is None else int(found[2] or 0) if found[1] == "1" else int(found[1])
-    if version < MIN_JAVA:
-        raise ConfigError(f"{need}; {program} is version {version or 'unknown'}")
+    found_version = (
+        0 if found is None else int(found[2] or 0) if found[1] == "1" else int(found[1])
+    )
+    if found_version < MIN_JAVA:
+        raise ConfigError(f"{need}; {program} is version {found_version or 'unknown'}")
 
 
 def _check_master(master: str) -> None:
