@@ -151,7 +151,10 @@ def map_chunks(work: Callable[[int, int], Result], count: int, part: int) -> lis
 
 
 def fill_chunks(
-    work: Callable[[int, int], Any], out: NDArray[Any] | tuple[NDArray[Any], ...], part: int
+    work: Callable[[int, int], Any],
+    out: NDArray[Any] | tuple[NDArray[Any], ...],
+    part: int,
+    rows: NDArray[Any] | None = None,
 ) -> None:
     """Fill arrays with what `work(first, end)` returns for consecutive chunks, in parallel.
 
@@ -160,6 +163,7 @@ def fill_chunks(
             there are several.
         out: An array, or several of one length.
         part: How many rows a chunk has.
+        rows: The rows to fill, each once; all rows in order by default.
 
     Example:
         >>> import numpy as np
@@ -169,12 +173,15 @@ def fill_chunks(
         [0.0, 1.0, 4.0, 9.0, 16.0]
     """
     arrays = out if isinstance(out, tuple) else (out,)
-    bounds = _split(len(arrays[0]), part)
+    bounds = _split(len(arrays[0]) if rows is None else len(rows), part)
 
-    def receive(number: int, rows: Any) -> None:
-        first, end = bounds[number]
-        for array, values in zip(arrays, rows if isinstance(out, tuple) else (rows,), strict=True):
-            array[first:end] = values
+    def receive(number: int, result: Any) -> None:
+        chunk: Any = slice(*bounds[number])
+        if rows is not None:
+            chunk = rows[chunk]
+        results = result if isinstance(out, tuple) else (result,)
+        for array, values in zip(arrays, results, strict=True):
+            array[chunk] = values
 
     _current.get().run_chunks(work, bounds, receive)
 

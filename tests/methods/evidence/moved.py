@@ -31,12 +31,11 @@ def move_blocks(adjacency: Adjacency, seed: int) -> Adjacency:
         stop=stop,
         relation=move(adjacency.relation),
         neighbour=move(adjacency.neighbour),
-        group_end=move(adjacency.group_end + shift[node]),
+        group_end=move((adjacency.group_end + shift[node]).astype(np.int32)),
         functionality=move(adjacency.functionality),
         inverse_functionality=move(adjacency.inverse_functionality),
         sorted_relation=move(adjacency.sorted_relation),
         sorted_neighbour=move(adjacency.sorted_neighbour),
-        sorted_inverse_functionality=move(adjacency.sorted_inverse_functionality),
         literal_start=np.append(
             adjacency.literal_start + shift[: adjacency.entity_count], spare.astype(np.int64)
         ),

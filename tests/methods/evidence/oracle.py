@@ -8,7 +8,7 @@ import numpy as np
 
 from everalign.graph import IntArray
 from everalign.matching import mark_listed_pairs
-from everalign.methods.evidence.adjacency import BoolArray, FloatArray
+from everalign.methods.evidence.adjacency import BoolArray, FloatArray, find_edge
 from everalign.methods.evidence.alignment_state import AlignmentState
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.classifier import TrainedModels
@@ -262,7 +262,9 @@ def _has_grounds(
                     forward,
                     backward,
                     left.inverse_functionality[edge],
-                    right.sorted_inverse_functionality[edge2],
+                    right.inverse_functionality[
+                        find_edge(right, x2, right.sorted_relation[edge2], matches.counterpart[m])
+                    ],
                 )
                 if weight >= graphs.config.min_evidence_weight:
                     return True

@@ -44,7 +44,6 @@ class Adjacency(NamedTuple):
         sorted_relation: The relations once more, with the edges of a node sorted by neighbour,
             then by relation.
         sorted_neighbour: The neighbours in that order.
-        sorted_inverse_functionality: The inverse functionalities in that order.
         relation_idf: How rare it is that an entity has a directed relation at all.
         degree_discount: What support for an entity counts when candidates are searched.
         literal_start: The edges of entity x to literals are those from `literal_start[x]` on.
@@ -57,12 +56,11 @@ class Adjacency(NamedTuple):
     stop: OffsetArray
     relation: IntArray
     neighbour: IntArray
-    group_end: OffsetArray
+    group_end: IntArray
     functionality: FloatArray
     inverse_functionality: FloatArray
     sorted_relation: IntArray
     sorted_neighbour: IntArray
-    sorted_inverse_functionality: FloatArray
     relation_idf: FloatArray
     degree_discount: FloatArray
     literal_start: OffsetArray
@@ -174,7 +172,6 @@ def build_adjacency(
         # The second order serves binary searches for the edges between two nodes.
         directed[by_neighbour],
         neighbour[by_neighbour],
-        inverse_functionality[by_neighbour],
         _compute_idf(directed[is_first], entity_count, 2 * graph.relation_count),
         (degree**-config.degree_discount).astype(np.float32),
         literal_start,
@@ -214,17 +211,22 @@ def _mark_group_starts(node: IntArray, directed: IntArray) -> BoolArray:
     return is_first
 
 
-def _find_group_ends(is_first: BoolArray) -> OffsetArray:
-    starts = np.flatnonzero(is_first)
-    # Cut to length, since without any edge there is no group to end.
-    ends = np.append(starts[1:], len(is_first))[: len(starts)]
-    return np.repeat(ends, ends - starts)
+@jit_cached()
+def _find_group_ends(is_first: BoolArray) -> IntArray:
+    # In 32 bits, as all edges of a graph are numbered: 8 bytes would be a tenth of its memory.
+    ends = np.empty(is_first.size, dtype=np.int32)
+    end = is_first.size
+    for edge in range(is_first.size - 1, -1, -1):
+        ends[edge] = end
+        if is_first[edge]:
+            end = edge
+    return ends
 
 
 def _compute_functionality(
     directed: IntArray,
     is_first: BoolArray,
-    group_end: OffsetArray,
+    group_end: IntArray,
     relation_count: int,
     config: EvidenceParameters,
 ) -> FloatArray:
@@ -247,6 +249,23 @@ def _compute_idf(
     # The 1 keeps the idf of a relation that no entity has finite.
     having = np.bincount(relation_of_group, minlength=relation_count)
     return np.log((1 + entity_count) / (1 + having)).astype(np.float32)
+
+
+@jit_cached()
+def find_edge(adjacency: Adjacency, node: int, relation: int, neighbour: int) -> int:
+    """Find the edge of a node with a relation and a neighbour.
+
+    Args:
+        adjacency: The graph.
+        node: A node.
+        relation: A directed relation that it has.
+        neighbour: Where the edge leads to.
+
+    Returns:
+        The index of the edge; if there is none, of the first one behind it.
+    """
+    first = find_first(adjacency.relation, adjacency.start[node], adjacency.stop[node], relation)
+    return find_first(adjacency.neighbour, first, adjacency.group_end[first], neighbour)
 
 
 @jit_cached()

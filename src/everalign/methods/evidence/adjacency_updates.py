@@ -28,7 +28,13 @@ from everalign.graph.growing import (
     repeat_keys,
 )
 from everalign.graph.id_sets import unique_ids
-from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
+from everalign.methods.evidence.adjacency import (
+    Adjacency,
+    FloatArray,
+    OffsetArray,
+    find_edge,
+    find_first,
+)
 from everalign.methods.evidence.config import EvidenceParameters
 
 EDGE_COLUMNS = (
@@ -39,7 +45,6 @@ EDGE_COLUMNS = (
     "inverse_functionality",
     "sorted_relation",
     "sorted_neighbour",
-    "sorted_inverse_functionality",
 )
 NODE_COLUMNS = ("start", "stop", "literal_start", "degree_discount", "relation_idf")
 
@@ -106,7 +111,9 @@ class GrowingAdjacency:
         # What refers to rows of the block of a node moves with it.
         moved = start - old_start
         literal_start = self.nodes["literal_start"] + moved[: self.literal_offset]
-        edges["group_end"][: edges.length] += np.repeat(moved, old_stop - old_start)
+        edges["group_end"][: edges.length] += np.repeat(moved, old_stop - old_start).astype(
+            np.int32
+        )
         nodes = {**self.nodes, "start": start, "stop": stop, "literal_start": literal_start}
         return GrowingAdjacency(
             edges, nodes, self.entity_count, self.attribute_offset, self._config
@@ -351,7 +358,7 @@ def _rewrite_blocks(
         _merge_block(
             adjacency.sorted_neighbour,
             adjacency.sorted_relation,
-            adjacency.sorted_inverse_functionality,
+            adjacency.inverse_functionality[:0],
             old_start[i],
             old_stop[i],
             changes.added_by_neighbour[added],
@@ -371,7 +378,11 @@ def _merge_block(
     removed: OffsetArray,
     out: int,
 ) -> None:
-    """Merge sorted edges into a new block; the value of an added edge is 0 until it is known."""
+    """Merge sorted edges into a new block; the value of an added edge is 0 until it is known.
+
+    There need not be any values.
+    """
+    has_values = value.size > 0
     i, j = 0, 0
     while old < old_end or i < added.size:
         old_key = np.int64(np.iinfo(np.int64).max)
@@ -384,10 +395,13 @@ def _merge_block(
         if i < added.size and added[i] < old_key:
             major[out] = added[i] >> KEY_SHIFT
             minor[out] = added[i] & 0xFFFFFFFF
-            value[out] = 0
+            if has_values:
+                value[out] = 0
             i += 1
         else:
-            major[out], minor[out], value[out] = major[old], minor[old], value[old]
+            major[out], minor[out] = major[old], minor[old]
+            if has_values:
+                value[out] = value[old]
             old += 1
         out += 1
 
@@ -474,12 +488,5 @@ def _set_inverses(
         return
     value = adjacency.functionality[group]
     for edge in range(group, adjacency.group_end[group]):
-        y = adjacency.neighbour[edge]
-        first, stop = adjacency.start[y], adjacency.stop[y]
-        back = find_first(adjacency.relation, first, stop, relation ^ 1)
-        back = find_first(adjacency.neighbour, back, adjacency.group_end[back], x)
+        back = find_edge(adjacency, adjacency.neighbour[edge], relation ^ 1, x)
         adjacency.inverse_functionality[back] = value
-        back = find_first(adjacency.sorted_neighbour, first, stop, x)
-        while adjacency.sorted_relation[back] != relation ^ 1:
-            back += 1
-        adjacency.sorted_inverse_functionality[back] = value

@@ -44,8 +44,8 @@ class ComparableEdges(NamedTuple):
     group: IntArray
     inverse_functionality: FloatArray
     missed: NDArray[np.float64]
-    sharing_first: OffsetArray
-    sharing_end: OffsetArray
+    sharing_first: IntArray
+    sharing_end: IntArray
     group_start: OffsetArray
     group_relation: IntArray
     group_idf: FloatArray
@@ -77,7 +77,7 @@ def list_comparable_edges(
         room += literal_start[x] - first_edge[x]
     start = np.zeros(entities.size + 1, dtype=np.int64)
     group_start = np.zeros(entities.size + 1, dtype=np.int64)
-    edges, best_match = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.float32)
+    edges, best_match = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
     group_of_edge, group_relation = np.empty(room, np.int32), np.empty(room, np.int32)
     comparable, total_idf = np.zeros(entities.size), np.zeros(entities.size)
     count, group_count = 0, 0
@@ -127,7 +127,7 @@ def _find_best_match(
 
 
 @jit_cached()
-def _find_sharing(adjacency: Adjacency, edges: OffsetArray) -> tuple[OffsetArray, OffsetArray]:
+def _find_sharing(adjacency: Adjacency, edges: IntArray) -> tuple[IntArray, IntArray]:
     """For each edge (x, d, y) find the group of the edges (y, d⁻¹, ·), which lead to all x."""
     start, stop, relation, neighbour, group_end = (
         adjacency.start,

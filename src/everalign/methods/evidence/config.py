@@ -90,8 +90,9 @@ class EvidenceParameters(EvidenceSettings):
     max_category_pairs: int = 100_000
 
     # --- Candidate search
-    # Lighter pieces of evidence bring no candidates: they are many and change no ranking.
-    min_evidence_weight: float = 0.005
+    # Lighter pieces of evidence bring no candidates: they are many and change no ranking. Measured
+    # with 0.005, 0.01 and 0.02: docs/decisions/0025-scale.md.
+    min_evidence_weight: float = 0.01
     # Support counts degree^-discount: entities with many edges gather support by chance. Measured:
     # the share of held-out links among the six best candidates rose from 0.852 to 0.865.
     degree_discount: float = 0.2
@@ -121,6 +122,9 @@ class EvidenceParameters(EvidenceSettings):
     # --- Training pairs
     # With fewer, holding out costs more evidence than training gains.
     min_held_out_links: int = 60
+    # More teach the classifier little and are worth more as anchors. Measured on two generated
+    # graphs of 1 million triples, 2,000 instead of 5,400: see docs/decisions/0025-scale.md.
+    max_held_out_links: int = 2000
     # From here on the held-out links are the only training pairs.
     sufficient_held_out_links: int = 500
     # Below that many, pairs from this probability on are training pairs as well, each counted by

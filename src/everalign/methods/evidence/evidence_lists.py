@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.methods.base import EvidencePiece
-from everalign.methods.evidence.adjacency import Adjacency, find_first
+from everalign.methods.evidence.adjacency import Adjacency, find_edge, find_first
 from everalign.methods.evidence.propagation import GraphPair
 from everalign.methods.evidence.relations import (
     Inclusion,
@@ -136,7 +136,8 @@ def _find_evidence(
                 ends[count, 2], ends[count, 3] = other.sorted_relation[edge2], y2
                 values[count, 0] = matches.probability[m]
                 values[count, 1] = one.inverse_functionality[edge]
-                values[count, 2] = other.sorted_inverse_functionality[edge2]
+                edge_back = find_edge(other, x2, other.sorted_relation[edge2], y2)
+                values[count, 2] = other.inverse_functionality[edge_back]
                 count += 1
                 edge2 += 1
     return ends[:count], values[:count]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
 from everalign.graph.growing import Offsets
-from everalign.methods.evidence.adjacency import Adjacency, find_first
+from everalign.methods.evidence.adjacency import Adjacency, find_edge, find_first
 from everalign.methods.evidence.relations import Inclusion, Matches, find_inclusion
 from everalign.methods.evidence.weights import compute_evidence_weight
 
@@ -199,7 +199,9 @@ def _find_lowest_level(
                     forward,
                     backward,
                     left.inverse_functionality[edge],
-                    right.sorted_inverse_functionality[edge2],
+                    right.inverse_functionality[
+                        find_edge(right, x2, right.sorted_relation[edge2], y2)
+                    ],
                 )
                 if weight >= min_weight:
                     best = level[m]

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
 from everalign._parallel import fill_chunks
@@ -14,6 +15,7 @@ from everalign.methods.evidence.adjacency import (
     Adjacency,
     FloatArray,
     OffsetArray,
+    find_edge,
     find_first,
 )
 from everalign.methods.evidence.comparable import ComparableEdges, list_comparable_edges
@@ -81,6 +83,8 @@ def compare_neighbourhoods(
     relations: RelationInclusions,
     left_ids: IntArray,
     right_ids: IntArray,
+    out: tuple[FloatArray, FloatArray] | None = None,
+    rows: NDArray[np.int64] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Compare the neighbours of each pair.
 
@@ -90,6 +94,8 @@ def compare_neighbourhoods(
         relations: Their relation alignment.
         left_ids: Left entity of each pair.
         right_ids: Right entity of each pair.
+        out: Where to write the rows, from the left and from the right; new arrays by default.
+        rows: The row of each pair there; in order by default.
 
     Returns:
         Rows of NEIGHBOUR_COLUMNS as seen from the left, and as seen from the right.
@@ -107,16 +113,16 @@ def compare_neighbourhoods(
     inclusion = relations.right
 
     def compare_chunk(first: int, end: int) -> tuple[FloatArray, FloatArray]:
-        rows = slice(first, end)
+        chunk = slice(first, end)
         from_left, from_right = _create_rows(end - first), _create_rows(end - first)
         _compare_pairs(
             sides, edges, counterparts, inclusion, limits,
-            left_numbers[rows], right_numbers[rows], from_left, from_right,
+            left_numbers[chunk], right_numbers[chunk], from_left, from_right,
         )  # fmt: skip
         return from_left, from_right
 
-    out = _create_rows(len(left_ids)), _create_rows(len(left_ids))
-    fill_chunks(compare_chunk, out, NEIGHBOUR_CHUNK_SIZE)
+    out = out or (_create_rows(len(left_ids)), _create_rows(len(left_ids)))
+    fill_chunks(compare_chunk, out, NEIGHBOUR_CHUNK_SIZE, rows)
     return out
 
 
@@ -418,7 +424,9 @@ def _compare_literals(
                             forward,
                             backward,
                             left.inverse_functionality[edge],
-                            right.sorted_inverse_functionality[edge2],
+                            right.inverse_functionality[
+                                find_edge(right, x2, right.sorted_relation[edge2], y2)
+                            ],
                         )
                         best = max(best, p)
                     edge2 += 1

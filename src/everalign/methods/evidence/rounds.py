@@ -141,8 +141,8 @@ def refresh_comparisons(
     old_rows = old.table.find_rows(table.left, table.right)
     rows = np.flatnonzero(affected.mark_rows(table) | (old_rows < 0))
     left, right = (_take_old_rows(side, old_rows) for side in old.comparison)
-    left[rows], right[rows] = compare_neighbourhoods(
-        graphs, matches, relations, table.left[rows], table.right[rows]
+    compare_neighbourhoods(
+        graphs, matches, relations, table.left[rows], table.right[rows], (left, right), rows
     )
     literals = compare_all_literals(graphs, matches, relations, table, old)
     previous = probabilities.look_up(table)

@@ -74,11 +74,11 @@ class SeedSplit:
             links; if even that is too few to train on, none.
         """
         links = np.concatenate([task.seeds, task.validation])
-        count = round(config.held_out_share * len(links))
+        count = min(round(config.held_out_share * len(links)), config.max_held_out_links)
         if count < config.min_held_out_links:
             anchors, held_out = links, links[:0]
         # Half of the wanted number will do: no seed has to be given up as evidence.
-        elif len(task.validation) >= count / 2:
+        elif count / 2 <= len(task.validation) <= config.max_held_out_links:
             anchors, held_out = task.seeds, task.validation
         else:
             # Drawn from the seed alone: whoever splits the same task gets the same links.
