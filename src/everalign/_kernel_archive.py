@@ -1,8 +1,8 @@
 """Compiled kernels that come with the package, in one read-only file (internal).
 
-A kernel is a function that numba compiles. `python -m everalign._kernel_build` compiles those that
-`init` and `update` call and writes the archive; `_numba` looks here before it compiles. The code is
-for a CPU that nearly all machines have, and is left aside on others.
+A kernel is a function that numba compiles. `python -m everalign._kernel_build` compiles those
+that `init` and `update` call and writes the archive; `_numba` looks here before it compiles. The
+code is for a CPU that nearly all machines have, and is left aside on others.
 
 An archive is a zip file. `target.json` says for which versions and which CPU the code is. Each
 other member is one compiled function for one tuple of argument types; its name holds a hash of all
@@ -20,7 +20,7 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -35,6 +35,7 @@ from numba.core.dispatcher import Dispatcher
 # One for each version of Python, as for bytecode: a checkout may be used by several.
 ARCHIVE_PATH = Path(__file__).with_name(f"kernels.{sys.implementation.cache_tag}.zip")
 TARGET_MEMBER = "target.json"
+DIGITS = 32  # of a hash in a name
 
 # x86-64-v3, which Intel has since 2013 and AMD since 2015. On two kernels, x86-64-v2 (without
 # AVX2) costs time and serves machines that are older than that; they compile for themselves.
@@ -207,13 +208,13 @@ def name_kernel(kernel: Dispatcher, signature: Any) -> str:
         UnknownDependencyError: The kernel uses something else.
     """
     arguments, result = sigutils.normalize_signature(signature)
-    content = "\n".join([hash_kernel(kernel), *map(str, arguments), str(result)])
+    types_digest = hashlib.sha256("\n".join(map(str, (*arguments, result))).encode()).hexdigest()
     function = kernel.py_func
-    digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+    digest = f"{hash_kernel(kernel)}-{types_digest[:DIGITS]}"
     return f"{function.__module__}.{function.__qualname__}-{digest}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def hash_kernel(kernel: Dispatcher) -> str:
     """Hash a kernel and all that it uses.
 
@@ -230,7 +231,7 @@ def hash_kernel(kernel: Dispatcher) -> str:
     for part in _describe(kernel, set()):
         digest.update(part.encode())
         digest.update(b"\0")
-    return digest.hexdigest()
+    return digest.hexdigest()[:DIGITS]
 
 
 # How to describe what never changes while versions of packages stay the same.
