@@ -207,11 +207,24 @@ def name_kernel(kernel: Dispatcher, signature: Any) -> str:
     Raises:
         UnknownDependencyError: The kernel uses something else.
     """
-    arguments, result = sigutils.normalize_signature(signature)
-    types_digest = hashlib.sha256("\n".join(map(str, (*arguments, result))).encode()).hexdigest()
+    names = "\n".join(map(str, get_argument_types(signature)))
+    types_digest = hashlib.sha256(names.encode()).hexdigest()
     function = kernel.py_func
     digest = f"{hash_kernel(kernel)}-{types_digest[:DIGITS]}"
     return f"{function.__module__}.{function.__qualname__}-{digest}"
+
+
+def get_argument_types(signature: Any) -> tuple[types.Type, ...]:
+    """Return the types of the arguments of a call.
+
+    Args:
+        signature: What numba passes to its caches.
+
+    Returns:
+        The types.
+    """
+    normalise: Any = sigutils.normalize_signature
+    return tuple(normalise(signature)[0])
 
 
 @cache

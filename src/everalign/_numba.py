@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 
 from numba import njit
-from numba.core import sigutils
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from everalign._kernel_archive import (
     UnknownDependencyError,
+    get_argument_types,
     name_kernel,
     open_archive,
     unpack_kernel,
@@ -81,14 +81,17 @@ class _KernelCache:
         if recorded_kernels is not None:
             recorded_kernels[name] = content
         target_context.refresh()
-        result = CompileResult._rebuild(target_context, *unpack_kernel(content))
-        arguments, _ = sigutils.normalize_signature(signature)
-        return result if tuple(result.signature.args) == tuple(arguments) else None
+        rebuild: Any = CompileResult._rebuild
+        result = rebuild(target_context, *unpack_kernel(content))
+        # The name is a hash of how the types are written, which need not tell all of them apart.
+        is_same = tuple(result.signature.args) == get_argument_types(signature)
+        return result if is_same else None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a function that was compiled."""
         if recorded_kernels is not None:
-            recorded_kernels[name_kernel(self._kernel, signature)] = dumps(result._reduce())
+            pack: Any = dumps
+            recorded_kernels[name_kernel(self._kernel, signature)] = pack(result._reduce())
         self._written.save_overload(signature, result)
 
     def __getattr__(self, name: str) -> Any:
