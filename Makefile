@@ -35,6 +35,8 @@ setup: .venv/ready  ## the virtual environment, with everalign in .venv/bin
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[charts,names,neural,parquet,plots,service,spark,dev,docs]'
+	@echo 'compiling the kernels'
+	$(BIN)/python -m everalign._kernel_build
 	touch $@
 
 lint: setup  ## ruff: mistakes and format
@@ -81,7 +83,8 @@ browser: setup  ## find Chromium for the tests of the page, or install Debian's
 fuzz: setup  ## read 100,000 damaged files of every format (an hour)
 	$(BIN)/python benchmarks/fuzz_readers.py
 
-wheel: setup  ## build the wheel into dist/
+wheel: setup  ## build the wheel into dist/, with compiled kernels for this Python and platform
+	$(BIN)/python -m everalign._kernel_build
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:  ## remove the virtual environment, caches and what was built

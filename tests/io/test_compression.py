@@ -5,20 +5,25 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from everalign.errors import InputError
 from everalign.io import read_links, read_triples
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 Write = Callable[[str, str | bytes], Path]
 Pack = Callable[[bytes], bytes]
 
-PACKS: dict[str, Pack] = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress}
+PACKS: dict[str, Pack] = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstd.compress}
 NAMES = {"gz": "gzip", "bz2": "bzip2", "zst": "Zstandard"}
 STATEMENT = "<urn:a> <urn:r> <urn:b> .\n"
 TRIPLE = ("urn:a", "urn:r", "urn:b")
@@ -77,8 +82,7 @@ def test_a_damaged_file_is_refused(write: Write, suffix: str) -> None:
 
 def bomb(suffix: str, line: bytes, times: int) -> bytes:
     """A small file that holds a very large one."""
-    zstd = zstandard.ZstdCompressor(level=19).compressobj()
-    compressor = bz2.BZ2Compressor(9) if suffix == "bz2" else zstd
+    compressor = bz2.BZ2Compressor(9) if suffix == "bz2" else zstd.ZstdCompressor(level=19)
     parts = [compressor.compress(line * 1000) for _ in range(times)]
     return b"".join([*parts, compressor.flush()])
 

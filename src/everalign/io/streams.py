@@ -12,6 +12,7 @@ import gzip
 import io
 import lzma
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -355,12 +356,15 @@ class _ZstandardStream(io.RawIOBase):
 
     def __init__(self, compressed: io.BufferedReader) -> None:
         # Imported here, since few files need it.
-        import zstandard
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
 
         self._compressed = compressed
-        self._decompressor = zstandard.ZstdDecompressor()
-        self._error: type[Exception] = zstandard.ZstdError
-        self._frame = self._decompressor.decompressobj()
+        self._begin_frame = zstd.ZstdDecompressor
+        self._error: type[Exception] = zstd.ZstdError
+        self._frame = self._begin_frame()
         self._inside_frame = False
         self._decompressed = memoryview(b"")
 
@@ -385,7 +389,7 @@ class _ZstandardStream(io.RawIOBase):
                 self._inside_frame = not self._frame.eof
                 chunk = self._frame.unused_data if self._frame.eof else b""
                 if self._frame.eof:
-                    self._frame = self._decompressor.decompressobj()
+                    self._frame = self._begin_frame()
         except self._error as error:
             raise _DamagedDataError(error) from None
         return b"".join(parts)

@@ -137,6 +137,8 @@ def find_cooccurrences(
         >>> found.source.tolist(), found.target.tolist(), found.entry.tolist()
         ([0, 0, 1], [0, 1, 1], [0, 1, 2])
     """
+    # Columns of a table of pairs come here too; with one memory layout, one version is compiled.
+    source_rows, target_rows = map(np.ascontiguousarray, (source_rows, target_rows))
     width = np.diff(target.start)[target_rows]
     first = np.zeros(len(source_rows) + 1, dtype=np.int64)
     np.cumsum(np.diff(source.start)[source_rows] * width, out=first[1:])
