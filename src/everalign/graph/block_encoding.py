@@ -1,12 +1,13 @@
 """Blocks of N-Triples, each encoded with names of its own, and merged in the order of the file.
 
 `encode_block` depends on its arguments alone and returns arrays, so blocks can be encoded in
-threads, in other processes or on a cluster. `merge_names` is called for one block after the other:
+threads, in other processes or on a cluster. `merge_block` is called for one block after the other:
 the ids are the same whoever has encoded the blocks, and wherever they begin and end.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from everalign._parallel import thread_count
+from everalign.errors import InputError
 from everalign.graph.line_kernels import (
     CLASSES,
     DEFERRED,
@@ -26,7 +28,8 @@ from everalign.graph.line_kernels import (
     scan_lines,
 )
 from everalign.graph.name_kernels import Hashes, gather_names
-from everalign.graph.name_table import HASH_KEY, NameTable
+from everalign.graph.name_table import HASH_KEY
+from everalign.graph.names import Vocabulary
 from everalign.graph.packed_names import Bytes, PackedNames
 from everalign.graph.triples import IntArray
 from everalign.io.line_blocks import LineBlock, LineProblem, parse_lines
@@ -120,52 +123,63 @@ def encode_block(block: LineBlock, hash_key: np.uint64 = HASH_KEY) -> EncodedBlo
     )
 
 
-def encode_blocks(blocks: Iterable[LineBlock]) -> Iterator[tuple[LineBlock, EncodedBlock]]:
+def encode_blocks(blocks: Iterable[LineBlock]) -> Iterator[EncodedBlock]:
     """Encode blocks in threads, a few at a time.
 
     Args:
         blocks: The blocks of a file.
 
     Yields:
-        Each block and what it says, in the order of the blocks.
+        What each block says, in the order of the blocks.
     """
     threads = thread_count()
     if threads == 1:
-        yield from ((block, encode_block(block)) for block in blocks)
+        yield from map(encode_block, blocks)
         return
     source = iter(blocks)
+    waiting: deque[Future[EncodedBlock]] = deque()
+    failure: InputError | None = None
     with ThreadPoolExecutor(threads) as pool:
-        waiting: list[tuple[LineBlock, Future[EncodedBlock]]] = []
         try:
             while True:
                 # No more than a few: a file must not fill the memory.
-                for block in islice(source, threads * _BLOCKS_PER_THREAD - len(waiting)):
-                    waiting.append((block, pool.submit(encode_block, block)))
-                if not waiting:
+                free = threads * _BLOCKS_PER_THREAD - len(waiting)
+                try:
+                    for block in islice(source, free):
+                        waiting.append(pool.submit(encode_block, block))
+                except InputError as error:
+                    # Raised when its turn comes: lines before it may have errors as well.
+                    failure = error
+                if waiting:
+                    yield waiting.popleft().result()
+                elif failure is not None:
+                    raise failure
+                else:
                     return
-                block, encoded = waiting.pop(0)
-                yield block, encoded.result()
         finally:
-            for _, future in waiting:
+            for future in waiting:
                 future.cancel()
 
 
-def merge_names(
-    tables: tuple[NameTable, NameTable, NameTable, NameTable], block: EncodedBlock
-) -> tuple[IntArray, IntArray]:
+def merge_block(vocabulary: Vocabulary, block: EncodedBlock) -> tuple[IntArray, IntArray]:
     """Add the names of a block to those of a graph, and number its statements by them.
 
     Args:
-        tables: The names of the graph by kind, which are extended: entities, relations,
-            attributes, literals.
+        vocabulary: The names of the graph, which are extended.
         block: A block whose hashes have the key of this process.
 
     Returns:
         Rows (head, relation, tail) and rows (entity, attribute, literal).
     """
+    indexes = (
+        vocabulary.entities,
+        vocabulary.relations,
+        vocabulary.attributes,
+        vocabulary.literals,
+    )
     entities, relations, attributes, literals = (
-        table.add_names(names, hashes)
-        for table, names, hashes in zip(tables, block.names, block.hashes, strict=True)
+        index.get_or_add_packed(names, hashes)
+        for index, names, hashes in zip(indexes, block.names, block.hashes, strict=True)
     )
     return (
         _renumber(block.triples, (entities, relations, entities)),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign.graph.name_kernels import (
     Hashes,
@@ -17,6 +19,8 @@ from everalign.graph.name_kernels import (
     sort_names,
 )
 from everalign.graph.packed_names import Bytes, Offsets, PackedNames, pack_names
+
+Number = TypeVar("Number", bound=np.generic)
 
 # Whoever chooses names cannot choose them so that all have the same hash. Ids do not depend on it.
 HASH_KEY = np.uint64(secrets.randbits(64))
@@ -41,6 +45,8 @@ class NameTable:
 
     def __init__(self) -> None:
         self._count = 0
+        # Whether others refer to the arrays, which must stay where they are then.
+        self._is_shared = False
         self._heap: Bytes = np.empty(_MIN_HEAP_BYTES, np.uint8)
         self._offsets: Offsets = np.zeros(_MIN_SLOTS + 1, np.int64)
         self._hashes: Hashes = np.empty(_MIN_SLOTS, np.uint64)
@@ -51,7 +57,8 @@ class NameTable:
 
     @property
     def names(self) -> PackedNames:
-        """All names in the order of their ids; valid until others are added."""
+        """All names in the order of their ids, as long as they are not sorted anew."""
+        self._is_shared = True
         offsets = self._offsets[: self._count + 1]
         return PackedNames(self._heap[: offsets[-1]], offsets)
 
@@ -106,18 +113,19 @@ class NameTable:
         Returns:
             The new id of each of these names, in the order of their old ids.
         """
-        appended = self.names[count:]
-        assert isinstance(appended, PackedNames)
-        order = sort_names(appended.heap, appended.offsets)
-        start = self._offsets[count]
-        heap, offsets = gather_names(
-            appended.heap, appended.offsets[:-1][order], appended.offsets[1:][order]
+        bounds = self._offsets[count : self._count + 1]
+        start = int(bounds[0])
+        # Taken again when they are needed, after the most memory was.
+        self._slots = np.empty(0, np.uint64)
+        order = sort_names(self._heap, bounds)
+        heap, offsets = gather_names(self._heap, bounds[:-1][order], bounds[1:][order])
+        self._heap = np.concatenate([self._heap[:start], heap]) if start else heap
+        self._offsets = np.concatenate([self._offsets[:count], offsets + start])
+        self._hashes = np.concatenate(
+            [self._hashes[:count], self._hashes[count : self._count][order]]
         )
-        self._heap[start : start + len(heap)] = heap
-        self._offsets[count : self._count + 1] = offsets + start
-        self._hashes[count : self._count] = self._hashes[count : self._count][order]
-        self._slots[:] = 0
-        fill_slots(self._slots, self._hashes, 0, self._count)
+        self._is_shared = False
+        self._slots = self._build_slots(self._count)
         new_ids = np.empty(len(order), np.int32)
         new_ids[order] = np.arange(count, self._count, dtype=np.int32)
         return new_ids
@@ -126,23 +134,32 @@ class NameTable:
         most, used = self._count + count, int(self._offsets[self._count])
         if most > MAX_NAMES:
             raise OverflowError(f"more than {MAX_NAMES} names")
-        self._heap = _extend(self._heap, used, used + heap_bytes)
-        self._offsets = _extend(self._offsets, self._count + 1, most + 1)
-        self._hashes = _extend(self._hashes, self._count, most)
+        self._heap = self._extend(self._heap, used, used + heap_bytes)
+        self._offsets = self._extend(self._offsets, self._count + 1, most + 1)
+        self._hashes = self._extend(self._hashes, self._count, most)
         if 5 * most > 3 * len(self._slots):
-            size = len(self._slots)
-            while 5 * most > 3 * size:
-                size *= 2
             # The old slots are given back before the new ones are taken.
             self._slots = np.empty(0, np.uint64)
-            self._slots = np.zeros(size, np.uint64)
-            fill_slots(self._slots, self._hashes, 0, self._count)
+            self._slots = self._build_slots(most)
 
+    def _build_slots(self, count: int) -> Hashes:
+        """Make slots for so many names, and enter those that are there."""
+        size = _MIN_SLOTS
+        while 5 * count > 3 * size:
+            size *= 2
+        slots = np.zeros(size, np.uint64)
+        fill_slots(slots, self._hashes, 0, self._count)
+        return slots
 
-def _extend(array: np.ndarray, used: int, wanted: int) -> np.ndarray:  # type: ignore[type-arg]
-    """Make an array longer if it is too short, by a quarter at least."""
-    if wanted <= len(array):
-        return array
-    larger = np.empty(max(wanted, len(array) + len(array) // 4), array.dtype)
-    larger[:used] = array[:used]
-    return larger
+    def _extend(self, array: NDArray[Number], used: int, wanted: int) -> NDArray[Number]:
+        """Make an array longer if it is too short, by a quarter at least."""
+        if wanted <= len(array):
+            return array
+        size = max(wanted, len(array) + len(array) // 4)
+        if array.flags.owndata and not self._is_shared:
+            # Where the system can, the array grows in its place.
+            array.resize(size, refcheck=False)
+            return array
+        larger = np.empty(size, array.dtype)
+        larger[:used] = array[:used]
+        return larger

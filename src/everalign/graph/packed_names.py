@@ -102,11 +102,12 @@ class PackedNames(Sequence[str]):
         return [text[first:last].decode() for first, last in pairs]
 
 
-def pack_names(names: Sequence[str]) -> PackedNames:
+def pack_names(names: Sequence[str], errors: str = "strict") -> PackedNames:
     """Put names into a heap.
 
     Args:
-        names: The names. Surrogates, which UTF-8 cannot hold, are kept as if it could.
+        names: The names.
+        errors: How surrogates are handled, which UTF-8 cannot hold; see `str.encode`.
 
     Returns:
         The same names, in the same order.
@@ -118,7 +119,8 @@ def pack_names(names: Sequence[str]) -> PackedNames:
     if joined.isascii():
         heap, lengths = joined.encode("ascii"), map(len, names)
     else:
-        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        encoded = [name.encode("utf-8", errors) for name in names]
         heap, lengths = b"".join(encoded), map(len, encoded)
     np.cumsum(np.fromiter(lengths, np.int64, len(names)), out=offsets[1:])
-    return PackedNames(np.frombuffer(heap, dtype=np.uint8), offsets)
+    # A copy that can be written to: compiled code takes one type of array only.
+    return PackedNames(np.frombuffer(heap, dtype=np.uint8).copy(), offsets)

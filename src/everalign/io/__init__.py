@@ -50,7 +50,7 @@ from everalign.io.links import (
     write_relations,
 )
 from everalign.io.objects import is_readable_object, read_rows
-from everalign.io.reader import TripleReader, read_triples
+from everalign.io.reader import LinePart, TripleReader, read_triples
 from everalign.io.source_parts import Source, check_columns, list_parts
 from everalign.io.sources import RemoteOptions, SourceOptions
 from everalign.io.streams import write_atomically
@@ -74,6 +74,7 @@ __all__ = [
     "Statements",
     "Table",
     "Triple",
+    "LinePart",
     "TripleReader",
     "check_columns",
     "check_sssom",
