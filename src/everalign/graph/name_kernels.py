@@ -374,3 +374,31 @@ def _push_equal(
     if stop - ended > 1:
         height = _push(stack, height, ended, stop, depth + 8, 0)
     return height
+
+
+@jit_cached()
+def find_descents(heap: Bytes, offsets: Offsets) -> Offsets:
+    """Find the names that do not come after the name before them in sorted order."""
+    found = np.empty(len(offsets), np.int64)
+    count = 0
+    for number in range(1, len(offsets) - 1):
+        if not _is_less(heap, offsets, number - 1, number, 0):
+            found[count] = number
+            count += 1
+    return found[:count].copy()
+
+
+@jit_cached()
+def measure_separators(heap: Bytes, offsets: Offsets, numbers: Offsets) -> Offsets:
+    """Count how many bytes tell each of some names from the name before it, which is less."""
+    lengths = np.empty(len(numbers), np.int64)
+    for place in range(len(numbers)):
+        start = offsets[numbers[place]]
+        length = offsets[numbers[place] + 1] - start
+        before = offsets[numbers[place] - 1]
+        limit = min(length, start - before)
+        shared = 0
+        while shared < limit and heap[start + shared] == heap[before + shared]:
+            shared += 1
+        lengths[place] = min(shared + 1, length)
+    return lengths

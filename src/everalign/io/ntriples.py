@@ -309,7 +309,8 @@ def _parse_ntriples_lines(block: TextBlock, context: ReadContext) -> Statements:
     rows: list[Triple] = []
     for number, line in block.lines():
         try:
-            rows += parse_ntriples_line(line, context.path, number)
+            # As a list: of a line that has an error, nothing is kept.
+            rows += list(parse_ntriples_line(line, context.path, number))
         except InputError as error:
             context.report_error(error)
     return group_statements(rows)
@@ -319,7 +320,7 @@ def _parse_nquads_lines(block: TextBlock, context: ReadContext) -> list[_GraphRo
     rows: list[_GraphRow] = []
     for number, line in block.lines():
         try:
-            rows += _parse_nquads_line(line, context.path, number)
+            rows += list(_parse_nquads_line(line, context.path, number))
         except InputError as error:
             context.report_error(error)
     return rows
