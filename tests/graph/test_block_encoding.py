@@ -67,7 +67,9 @@ def _damaged_lines(draw: st.DrawFn) -> bytes:
     if draw(st.integers(0, 3)):
         return content
     place = draw(st.integers(0, len(content) - 1))
-    return content[:place] + draw(st.binary(max_size=2)) + content[place + draw(st.integers(0, 2)) :]
+    return (
+        content[:place] + draw(st.binary(max_size=2)) + content[place + draw(st.integers(0, 2)) :]
+    )
 
 
 FILES = st.lists(_damaged_lines(), max_size=6).map(b"".join)
@@ -221,7 +223,9 @@ def test_blocks_can_be_encoded_elsewhere() -> None:
     assert list(vocabulary.literals) == ['"x"@en']
 
 
-@given(names=st.sets(st.text(alphabet="ab\0é杭", max_size=30), max_size=60), count=st.integers(0, 5))
+@given(
+    names=st.sets(st.text(alphabet="ab\0é杭", max_size=30), max_size=60), count=st.integers(0, 5)
+)
 def test_names_are_sorted_as_texts_are(names: set[str], count: int) -> None:
     from everalign.graph.name_table import NameTable
     from everalign.graph.packed_names import pack_names

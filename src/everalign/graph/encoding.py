@@ -332,6 +332,9 @@ def check_sides(
         InputError: Left and right were swapped.
     """
     for here, (side, opposite) in enumerate([("left", "right"), ("right", "left")]):
+        # No graph is known yet when an alignment begins: nothing can be swapped.
+        if not entity_counts[1 - here]:
+            continue
         entities = np.unique(deltas[here][:, [0, 2]])
         entity_count = entity_counts[here]
         # Ids are sorted and new entities have the highest: the lowest says if any is known.
@@ -431,9 +434,7 @@ def _map_columns(
     return ids
 
 
-def _encode_lines(
-    part: LinePart, vocabulary: Vocabulary
-) -> Iterator[tuple[IntArray, IntArray]]:
+def _encode_lines(part: LinePart, vocabulary: Vocabulary) -> Iterator[tuple[IntArray, IntArray]]:
     """Encode a large file of N-Triples; new names are added."""
     # Imported here: it takes longer than to encode a small file.
     from everalign.graph.block_encoding import encode_blocks, merge_block
@@ -443,9 +444,7 @@ def _encode_lines(
         yield merge_block(vocabulary, encoded)
 
 
-def _read_blocks(
-    source: TripleSource | None, removing: bool
-) -> Iterator[Statements | LinePart]:
+def _read_blocks(source: TripleSource | None, removing: bool) -> Iterator[Statements | LinePart]:
     if source is None:
         return iter(())
     if isinstance(source, TripleReader):

@@ -136,9 +136,7 @@ def _scan_line(
             place, last = _scan_literal(text, place, last, classes, string_type, spans, row)
             kind = LITERAL_LINE
         else:
-            place, last = _scan_blank_node(
-                text, place, last, blank_prefix, classes, spans, row, 4
-            )
+            place, last = _scan_blank_node(text, place, last, blank_prefix, classes, spans, row, 4)
     if kind != _NOTHING and place >= 0:
         place = _skip_space(text, place)
         place = _skip_space(text, place + 1) if text[place] == _DOT else _FAILED

@@ -195,9 +195,7 @@ def add_names(
         start = offsets[number]
         length = offsets[number + 1] - start
         value = hashes[number]
-        found, place = _find_name(
-            slots, table_heap, table_offsets, heap, start, length, value
-        )
+        found, place = _find_name(slots, table_heap, table_offsets, heap, start, length, value)
         if found < 0:
             found = count
             end = table_offsets[count]
@@ -256,9 +254,7 @@ def _is_less(heap: Bytes, offsets: Offsets, first: int, second: int, depth: int)
 
 
 @jit_cached()
-def _push(
-    stack: Offsets, height: int, start: int, stop: int, depth: int, has_words: int
-) -> int:
+def _push(stack: Offsets, height: int, start: int, stop: int, depth: int, has_words: int) -> int:
     stack[height, 0] = start
     stack[height, 1] = stop
     stack[height, 2] = depth
@@ -293,9 +289,7 @@ def sort_names(heap: Bytes, offsets: Offsets) -> Offsets:
             for place in range(start + 1, stop):
                 moved = order[place]
                 target = place
-                while target > start and _is_less(
-                    heap, offsets, moved, order[target - 1], depth
-                ):
+                while target > start and _is_less(heap, offsets, moved, order[target - 1], depth):
                     order[target] = order[target - 1]
                     target -= 1
                 order[target] = moved

@@ -17,7 +17,7 @@ from everalign.io.terms import Triple, rename_blank_nodes
 
 # Enough that the names of a block occur several times in it, few enough that what belongs to a
 # block fits the cache of a processor.
-LINE_BLOCK_BYTES = 1 << 22
+LINE_BLOCK_BYTES = 1 << 21
 
 
 class LineBlock(NamedTuple):

@@ -291,9 +291,7 @@ def _decode_block(raw: bytes, path: Path, first_line: int, on_error: ErrorHandle
         return "\n".join([decode_line(line, path, number, on_error) for number, line in lines])
 
 
-def decode_line(
-    line: bytes, path: Path, number: int, on_error: ErrorHandler | None = None
-) -> str:
+def decode_line(line: bytes, path: Path, number: int, on_error: ErrorHandler | None = None) -> str:
     """Decode a line.
 
     Args:

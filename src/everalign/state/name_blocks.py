@@ -262,9 +262,7 @@ class BlockReader:
         return StateDamagedError(f"{self._database.path} is damaged: {problem}")
 
 
-def insert_blocks(
-    connection: sqlite3.Connection, first_key: int, names: Sequence[str]
-) -> bool:
+def insert_blocks(connection: sqlite3.Connection, first_key: int, names: Sequence[str]) -> bool:
     """Add names as blocks, if they are many and in few runs of sorted order.
 
     Args:

@@ -159,7 +159,9 @@ class StoredNames:
             if in_blocks:
                 continue
             for batch in _split(part, _READ_BATCH):
-                texts = self.read_range(batch[0] - self._first_key, batch[-1] + 1 - self._first_key)
+                texts = self.read_range(
+                    batch[0] - self._first_key, batch[-1] + 1 - self._first_key
+                )
                 if self._database.fetch_column(sql, batch[0], batch[-1]) != _hash_names(texts):
                     return "a hash is not that of its name"
         return self._blocks.check_order()
