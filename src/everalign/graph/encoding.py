@@ -18,8 +18,8 @@ from everalign.errors import InputError
 from everalign.graph.names import NameIndex, Vocabulary
 from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
 from everalign.io import (
-    LinkLine,
     LinePart,
+    LinkLine,
     LinkReader,
     Source,
     Statements,

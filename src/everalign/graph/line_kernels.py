@@ -25,7 +25,7 @@ TRIPLE_LINE, LITERAL_LINE, DEFERRED = range(3)
 
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE, _HASH = 9, 10, 13, 32, 34, 35
 _LESS, _GREATER, _AT, _BACKSLASH, _CARET, _UNDERSCORE = 60, 62, 64, 92, 94, 95
-_DOT, _COLON, _HYPHEN = 46, 58, 45
+_DOT, _COLON, _HYPHEN, _APOSTROPHE = 46, 58, 45, 39
 # A blank line or a comment; a term that is not of a common form.
 _NOTHING = _FAILED = -1
 
@@ -114,39 +114,27 @@ def _scan_line(
 
     The end of the line belongs to no term, so no search goes beyond it.
     """
-    place, last = _skip_space(text, start), end
-    kind = _NOTHING
-    if text[place] == _LESS:
-        place, last = _scan_iri(text, place + 1, last, classes, spans, row, 0)
+    place, last, kind = _skip_space(text, start), end, _NOTHING
+    if text[place] in (_LESS, _UNDERSCORE):
         kind = TRIPLE_LINE
-    elif text[place] == _UNDERSCORE:
-        place, last = _scan_blank_node(text, place, last, blank_prefix, classes, spans, row, 0)
-        kind = TRIPLE_LINE
-    if kind == TRIPLE_LINE and place >= 0:
+        place, last = _scan_node(text, place, last, blank_prefix, classes, spans, row, 0)
         place = _skip_space(text, place)
-        if text[place] == _LESS:
+        # A predicate is never a blank node.
+        if place >= 0 and text[place] == _LESS:
             place, last = _scan_iri(text, place + 1, last, classes, spans, row, 2)
         else:
             place = _FAILED
-    if kind == TRIPLE_LINE and place >= 0:
         place = _skip_space(text, place)
-        if text[place] == _LESS:
-            place, last = _scan_iri(text, place + 1, last, classes, spans, row, 4)
-        elif text[place] == _QUOTE:
-            place, last = _scan_literal(text, place, last, classes, string_type, spans, row)
+        if place >= 0 and text[place] == _QUOTE:
             kind = LITERAL_LINE
+            place, last = _scan_literal(text, place, last, classes, string_type, spans, row)
         else:
-            place, last = _scan_blank_node(text, place, last, blank_prefix, classes, spans, row, 4)
-    if kind != _NOTHING and place >= 0:
+            place, last = _scan_node(text, place, last, blank_prefix, classes, spans, row, 4)
         place = _skip_space(text, place)
-        place = _skip_space(text, place + 1) if text[place] == _DOT else _FAILED
+        place = place + 1 if place >= 0 and text[place] == _DOT else _FAILED
+    place = _scan_line_end(text, place)
     if place >= 0:
-        if text[place] == _HASH:
-            place = _skip_comment(text, place)
-        if text[place] == _RETURN and text[place + 1] == _NEWLINE:
-            place += 1
-        if text[place] == _NEWLINE:
-            return kind, place, last
+        return kind, place, last
     stop = start
     while text[stop] != _NEWLINE:
         stop += 1
@@ -155,62 +143,92 @@ def _scan_line(
 
 @jit_cached()
 def _skip_space(text: Bytes, place: int) -> int:
-    while text[place] == _SPACE or text[place] == _TAB:
+    while place >= 0 and (text[place] == _SPACE or text[place] == _TAB):
         place += 1
     return place
 
 
 @jit_cached()
-def _skip_comment(text: Bytes, place: int) -> int:
-    # Control characters may end a comment, and other bytes may not be UTF-8.
-    while text[place] == _TAB or 0x20 <= text[place] < 0x7F:
+def _scan_line_end(text: Bytes, place: int) -> int:
+    """Find the line end behind space and a comment; negative if there is anything else."""
+    place = _skip_space(text, place)
+    if place < 0:
+        return _FAILED
+    if text[place] == _HASH:
+        # Control characters may end a comment, and other bytes may not be UTF-8.
+        while text[place] == _TAB or 0x20 <= text[place] < 0x7F:
+            place += 1
+    if text[place] == _RETURN:
         place += 1
-    return place
+    return place if text[place] == _NEWLINE else _FAILED
+
+
+@jit_cached()
+def _skip_characters(text: Bytes, place: int, classes: Bytes, allowed: int) -> int:
+    """Skip characters of a class and those that are not ASCII, up to the first that is neither.
+
+    Bytes that are not UTF-8 are neither, and in a literal those that are escaped in canonical
+    form.
+    """
+    while True:
+        while classes[text[place]] & allowed:
+            place += 1
+        if text[place] < 0x80:
+            return place
+        length = _measure_character(text, place)
+        if length == 0 or (allowed == _TEXT_PLAIN and _is_noncharacter(text, place)):
+            return place
+        place += length
+
+
+@jit_cached()
+def _copy_bytes(text: Bytes, start: int, stop: int, end: int) -> int:
+    """Copy a span to the end of the text; return the new end."""
+    for place in range(start, stop):
+        text[end + place - start] = text[place]
+    return end + stop - start
+
+
+@jit_cached()
+def _scan_node(
+    text: Bytes,
+    place: int,
+    end: int,
+    blank_prefix: Bytes,
+    classes: Bytes,
+    spans: Spans,
+    row: int,
+    column: int,
+) -> tuple[int, int]:
+    """Scan an IRI or a blank node; return the place behind it, and the end of the text.
+
+    The place is negative if the term is not of a common form, here and in the other scanners.
+    """
+    if place < 0:
+        return place, end
+    if text[place] == _LESS:
+        return _scan_iri(text, place + 1, end, classes, spans, row, column)
+    return _scan_blank_node(text, place, end, blank_prefix, classes, spans, row, column)
 
 
 @jit_cached()
 def _scan_iri(
     text: Bytes, start: int, end: int, classes: Bytes, spans: Spans, row: int, column: int
 ) -> tuple[int, int]:
-    """Scan an IRI behind its first bracket; return the place behind it, and the end of the text.
-
-    The place is negative if the IRI is not of the common form.
-    """
-    place = start
-    while classes[text[place]] & _IRI_PLAIN:
-        place += 1
-    while text[place] >= 0x80:
-        length = _measure_character(text, place)
-        if length == 0:
-            return _FAILED, end
-        place += length
-        while classes[text[place]] & _IRI_PLAIN:
-            place += 1
+    """Scan an IRI behind its first bracket."""
+    place = _skip_characters(text, start, classes, _IRI_PLAIN)
     first, last = start, place
     if text[place] == _BACKSLASH:
         # The whole IRI is written again behind the lines.
-        first = end
-        for byte in range(start, place):
-            text[end] = text[byte]
-            end += 1
-        while text[place] != _GREATER:
-            if text[place] == _BACKSLASH:
-                code, place = _read_code(text, place)
-                if code < 0 or (code < 0x80 and classes[code] & _IRI_PLAIN == 0):
-                    return _FAILED, end
-                end = _write_character(text, end, code)
-            elif classes[text[place]] & _IRI_PLAIN:
-                text[end] = text[place]
-                end += 1
-                place += 1
-            else:
-                length = _measure_character(text, place)
-                if length == 0:
-                    return _FAILED, end
-                for _ in range(length):
-                    text[end] = text[place]
-                    end += 1
-                    place += 1
+        first, end = end, _copy_bytes(text, start, place, end)
+        while text[place] == _BACKSLASH:
+            code, place = _read_code(text, place)
+            if code < 0 or (code < 0x80 and classes[code] & _IRI_PLAIN == 0):
+                return _FAILED, end
+            end = _write_character(text, end, code)
+            stop = _skip_characters(text, place, classes, _IRI_PLAIN)
+            end = _copy_bytes(text, place, stop, end)
+            place = stop
         last = end
     if text[place] != _GREATER or first == last:
         return _FAILED, end
@@ -233,11 +251,9 @@ def _scan_blank_node(
     row: int,
     column: int,
 ) -> tuple[int, int]:
-    if text[start] != _UNDERSCORE or text[start + 1] != _COLON:
+    if text[start] != _UNDERSCORE or text[start + 1] != _COLON or text[start + 2] == _HYPHEN:
         return _FAILED, end
     place = start + 2
-    if text[place] == _HYPHEN:
-        return _FAILED, end
     while classes[text[place]] & _LABEL:
         place += 1
     # Anything else could belong to the label as well.
@@ -247,12 +263,9 @@ def _scan_blank_node(
     spans[row, column + 1] = place
     if len(blank_prefix) > 0:
         spans[row, column] = end
-        for byte in range(len(blank_prefix)):
-            text[end] = blank_prefix[byte]
-            end += 1
-        for byte in range(start + 2, place):
-            text[end] = text[byte]
-            end += 1
+        for number in range(len(blank_prefix)):
+            text[end + number] = blank_prefix[number]
+        end = _copy_bytes(text, start + 2, place, end + len(blank_prefix))
         spans[row, column + 1] = end
     return place, end
 
@@ -261,118 +274,97 @@ def _scan_blank_node(
 def _scan_literal(
     text: Bytes, start: int, end: int, classes: Bytes, string_type: Bytes, spans: Spans, row: int
 ) -> tuple[int, int]:
-    place = start + 1
-    while classes[text[place]] & _TEXT_PLAIN:
-        place += 1
-    while text[place] >= 0x80:
-        length = _measure_character(text, place)
-        if length == 0 or _is_noncharacter(text, place):
-            return _FAILED, end
-        place += length
-        while classes[text[place]] & _TEXT_PLAIN:
-            place += 1
-    first, last, is_copied = start, place + 1, False
+    place = _skip_characters(text, start + 1, classes, _TEXT_PLAIN)
+    first, is_copied = start, False
     if text[place] == _BACKSLASH:
         first, is_copied = end, True
-        for byte in range(start, place):
-            text[end] = text[byte]
-            end += 1
+        end = _copy_bytes(text, start, place, end)
         place, end = _copy_escaped(text, place, end, classes)
-        if place < 0:
-            return _FAILED, end
-        last = end
-    if text[place] != _QUOTE:
+    if place < 0 or text[place] != _QUOTE:
         return _FAILED, end
-    place += 1
-    suffix = place
-    if text[place] == _AT:
-        place, has_capitals = _scan_language(text, place + 1, classes)
-        if place < 0:
-            return _FAILED, end
-        if has_capitals and not is_copied:
-            first, is_copied = end, True
-            for byte in range(start, suffix):
-                text[end] = text[byte]
-                end += 1
-        if is_copied:
-            for byte in range(suffix, place):
-                is_capital = 65 <= text[byte] <= 90
-                text[end] = text[byte] + 32 if is_capital else text[byte]
-                end += 1
-            last = end
-        else:
-            last = place
-    elif text[place] == _CARET:
-        if text[place + 1] != _CARET or text[place + 2] != _LESS:
-            return _FAILED, end
-        place += 3
-        type_start, type_end = place, end
-        place, end = _scan_iri(text, place, end, classes, spans, row, 4)
-        if place < 0 or end != type_end:
-            return _FAILED, end
-        # A string is written without its datatype.
-        is_string = place - 1 - type_start == len(string_type) and spans_equal(
-            text, type_start, string_type, 0, len(string_type)
-        )
-        if not is_string and is_copied:
-            for byte in range(suffix, place):
-                text[end] = text[byte]
-                end += 1
-            last = end
-        elif not is_string:
-            last = place
+    suffix = place + 1
+    place, suffix_stop, has_capitals = _scan_suffix(
+        text, suffix, end, classes, string_type, spans, row
+    )
+    last = suffix_stop
+    if has_capitals and not is_copied:
+        first, is_copied = end, True
+        end = _copy_bytes(text, start, suffix, end)
+    if is_copied:
+        last = _copy_bytes(text, suffix, suffix_stop, end)
+        for capital in range(end, last if has_capitals else end):
+            if 65 <= text[capital] <= 90:
+                text[capital] += 32
+        end = last
     spans[row, 4] = first
     spans[row, 5] = last
     return place, end
 
 
 @jit_cached()
+def _scan_suffix(
+    text: Bytes,
+    suffix: int,
+    end: int,
+    classes: Bytes,
+    string_type: Bytes,
+    spans: Spans,
+    row: int,
+) -> tuple[int, int, bool]:
+    """Scan what follows the quotation marks of a literal.
+
+    Returns:
+        The place behind it, the end of what stands in canonical form, and whether this has
+        capital letters that become small ones.
+    """
+    if text[suffix] == _AT:
+        place, has_capitals = _scan_language(text, suffix + 1, classes)
+        return place, place, has_capitals
+    if text[suffix] != _CARET:
+        return suffix, suffix, False
+    if text[suffix + 1] != _CARET or text[suffix + 2] != _LESS:
+        return _FAILED, suffix, False
+    start = suffix + 3
+    place, new_end = _scan_iri(text, start, end, classes, spans, row, 4)
+    # With an escape it was written elsewhere.
+    if place < 0 or new_end != end:
+        return _FAILED, suffix, False
+    # A string is written without its datatype.
+    is_string = place - 1 - start == len(string_type) and spans_equal(
+        text, start, string_type, 0, len(string_type)
+    )
+    return place, suffix if is_string else place, False
+
+
+@jit_cached()
+def _is_kept_escape(byte: int) -> bool:
+    """Whether a backslash and this byte stand in canonical form."""
+    return byte in (116, 98, 110, 114, 102, _QUOTE, _BACKSLASH)  # t b n r f " \
+
+
+@jit_cached()
 def _copy_escaped(text: Bytes, place: int, end: int, classes: Bytes) -> tuple[int, int]:
-    """Copy the rest of a literal up to its end in canonical form, the quotation mark included."""
-    while text[place] != _QUOTE:
-        byte = text[place]
-        if byte == _BACKSLASH:
-            escaped = text[place + 1]
-            # t b n r f " \ are escaped in canonical form as well, ' is not.
-            if (
-                escaped == 116
-                or escaped == 98
-                or escaped == 110
-                or escaped == 114
-                or escaped == 102
-                or escaped == _QUOTE
-                or escaped == _BACKSLASH
-            ):
-                text[end] = byte
-                text[end + 1] = escaped
-                end += 2
-                place += 2
-            elif escaped == 39:
-                text[end] = escaped
-                end += 1
-                place += 2
-            else:
-                code, place = _read_code(text, place)
-                # What is an escape in canonical form is left to the parser.
-                if code < 0x20 or (code < 0x80 and classes[code] & _TEXT_PLAIN == 0):
-                    return _FAILED, end
-                if code == 0xFFFE or code == 0xFFFF:
-                    return _FAILED, end
-                end = _write_character(text, end, code)
-        elif classes[byte] & _TEXT_PLAIN:
-            text[end] = byte
-            end += 1
-            place += 1
+    """Copy the rest of a literal in canonical form, up to and including its last mark."""
+    while text[place] == _BACKSLASH:
+        escaped = text[place + 1]
+        if _is_kept_escape(escaped):
+            end = _copy_bytes(text, place, place + 2, end)
+            place += 2
+        elif escaped == _APOSTROPHE:
+            end = _copy_bytes(text, place + 1, place + 2, end)
+            place += 2
         else:
-            length = _measure_character(text, place)
-            if length == 0 or _is_noncharacter(text, place):
+            code, place = _read_code(text, place)
+            # What is an escape in canonical form is left to the parser.
+            if code < 0x80 and (code < 0 or classes[code] & _TEXT_PLAIN == 0):
                 return _FAILED, end
-            for _ in range(length):
-                text[end] = text[place]
-                end += 1
-                place += 1
-    text[end] = _QUOTE
-    return place, end + 1
+            if code in (0xFFFE, 0xFFFF):
+                return _FAILED, end
+            end = _write_character(text, end, code)
+        stop = _skip_characters(text, place, classes, _TEXT_PLAIN)
+        end = _copy_bytes(text, place, stop, end)
+        place = stop
+    return place, _copy_bytes(text, place, place + 1, end)
 
 
 @jit_cached()
@@ -383,7 +375,7 @@ def _scan_language(text: Bytes, place: int, classes: Bytes) -> tuple[int, bool]:
     start = place
     while True:
         while classes[text[place]] & allowed:
-            has_capitals = has_capitals or text[place] <= 90 and text[place] >= 65
+            has_capitals = has_capitals or 65 <= text[place] <= 90
             place += 1
         if place == start:
             return _FAILED, False
@@ -400,26 +392,22 @@ def _scan_language(text: Bytes, place: int, classes: Bytes) -> tuple[int, bool]:
 def _measure_character(text: Bytes, place: int) -> int:
     """The number of bytes of a character that is not ASCII; 0 if it is not valid UTF-8."""
     first, second = text[place], text[place + 1]
-    if first < 0xC2 or first > 0xF4 or second & 0xC0 != 0x80:
+    if first < 0xC2 or first > 0xF4:
         return 0
-    if first < 0xE0:
-        return 2
-    if text[place + 2] & 0xC0 != 0x80:
-        return 0
-    if first < 0xF0:
-        # Neither an overlong form nor a surrogate.
-        if (first == 0xE0 and second < 0xA0) or (first == 0xED and second > 0x9F):
+    length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+    for byte in range(1, length):
+        if text[place + byte] & 0xC0 != 0x80:
             return 0
-        return 3
-    if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second > 0x8F):
-        return 0
-    return 4 if text[place + 3] & 0xC0 == 0x80 else 0
+    # Neither an overlong form, nor a surrogate, nor beyond the last character.
+    is_overlong = (first == 0xE0 and second < 0xA0) or (first == 0xF0 and second < 0x90)
+    is_beyond = (first == 0xED and second > 0x9F) or (first == 0xF4 and second > 0x8F)
+    return 0 if is_overlong or is_beyond else length
 
 
 @jit_cached()
 def _is_noncharacter(text: Bytes, place: int) -> bool:
     """Whether a character is U+FFFE or U+FFFF, which are escapes in canonical form."""
-    return text[place] == 0xEF and text[place + 1] == 0xBF and text[place + 2] >= 0xBE
+    return bool(text[place] == 0xEF and text[place + 1] == 0xBF and text[place + 2] >= 0xBE)
 
 
 @jit_cached()
@@ -436,7 +424,7 @@ def _read_code(text: Bytes, place: int) -> tuple[int, int]:
     code = 0
     place += 2
     for _ in range(length):
-        digit = np.int64(text[place])
+        digit = int(text[place])
         if 48 <= digit <= 57:
             code = 16 * code + digit - 48
         elif 65 <= digit <= 70:
@@ -520,7 +508,7 @@ def intern_rows(
             value = hashes[batch_row, column]
             # All kinds share one table: a name is there once for each kind that it has.
             place = value & mask
-            found = -1
+            found = np.int64(-1)
             while slots[place] != 0:
                 if slots[place] >> np.uint64(32) == value >> np.uint64(32):
                     known = np.int64(slots[place] & np.uint64(0xFFFFFFFF)) - 1
@@ -534,7 +522,7 @@ def intern_rows(
                         break
                 place = (place + np.uint64(1)) & mask
             if found < 0:
-                found = total
+                found = np.int64(total)
                 name_kinds[total] = kind
                 name_spans[total, 0] = start
                 name_spans[total, 1] = stop

@@ -132,7 +132,7 @@ def _find_name(
     start: int,
     length: int,
     value: np.uint64,
-) -> tuple[int, np.uint64]:
+) -> tuple[np.int64, np.uint64]:
     """Look a name up; return its id or −1, and the slot where it is or would be."""
     mask = _WORD(len(slots) - 1)
     place = value & mask
@@ -247,10 +247,10 @@ def _is_less(heap: Bytes, offsets: Offsets, first: int, second: int, depth: int)
     other, other_stop = offsets[second] + depth, offsets[second + 1]
     while start < stop and other < other_stop:
         if heap[start] != heap[other]:
-            return heap[start] < heap[other]
+            return bool(heap[start] < heap[other])
         start += 1
         other += 1
-    return stop - start < other_stop - other
+    return bool(stop - start < other_stop - other)
 
 
 @jit_cached()
@@ -260,6 +260,46 @@ def _push(stack: Offsets, height: int, start: int, stop: int, depth: int, has_wo
     stack[height, 2] = depth
     stack[height, 3] = has_words
     return height + 1
+
+
+@jit_cached()
+def _sort_few(
+    heap: Bytes, offsets: Offsets, order: Offsets, start: int, stop: int, depth: int
+) -> None:
+    """Sort names by insertion."""
+    for place in range(start + 1, stop):
+        moved = order[place]
+        target = place
+        while target > start and _is_less(heap, offsets, moved, order[target - 1], depth):
+            order[target] = order[target - 1]
+            target -= 1
+        order[target] = moved
+
+
+@jit_cached()
+def _read_words(
+    heap: Bytes,
+    offsets: Offsets,
+    order: Offsets,
+    start: int,
+    stop: int,
+    depth: int,
+    words: Hashes,
+) -> int:
+    """Read the eight bytes behind those that a group has in common; return how many these are."""
+    first_start = offsets[order[start]]
+    shared = offsets[order[start] + 1] - first_start
+    for place in range(start + 1, stop):
+        other_start = offsets[order[place]]
+        shared = min(shared, offsets[order[place] + 1] - other_start)
+        byte = depth
+        while byte < shared and heap[first_start + byte] == heap[other_start + byte]:
+            byte += 1
+        shared = byte
+    for place in range(start, stop):
+        number = order[place]
+        words[place] = _read_word(heap, offsets[number] + shared, offsets[number + 1])
+    return int(shared)
 
 
 @jit_cached()
@@ -286,29 +326,10 @@ def sort_names(heap: Bytes, offsets: Offsets) -> Offsets:
         start, stop = stack[height, 0], stack[height, 1]
         depth, has_words = stack[height, 2], stack[height, 3]
         if stop - start <= _INSERTION_SIZE:
-            for place in range(start + 1, stop):
-                moved = order[place]
-                target = place
-                while target > start and _is_less(heap, offsets, moved, order[target - 1], depth):
-                    order[target] = order[target - 1]
-                    target -= 1
-                order[target] = moved
+            _sort_few(heap, offsets, order, start, stop, depth)
             continue
         if has_words == 0:
-            # What all names of the group have in common.
-            first_start = offsets[order[start]]
-            shared = offsets[order[start] + 1] - first_start
-            for place in range(start + 1, stop):
-                other_start = offsets[order[place]]
-                shared = min(shared, offsets[order[place] + 1] - other_start)
-                byte = depth
-                while byte < shared and heap[first_start + byte] == heap[other_start + byte]:
-                    byte += 1
-                shared = max(depth, byte)
-            depth = shared
-            for place in range(start, stop):
-                number = order[place]
-                words[place] = _read_word(heap, offsets[number] + depth, offsets[number + 1])
+            depth = _read_words(heap, offsets, order, start, stop, depth, words)
         # Three parts: less than the pivot, equal to it, greater.
         low, middle, high = words[start], words[(start + stop) // 2], words[stop - 1]
         pivot = max(min(low, middle), min(max(low, middle), high))
@@ -330,13 +351,12 @@ def sort_names(heap: Bytes, offsets: Offsets) -> Offsets:
         if stop - greater > 1:
             height = _push(stack, height, greater, stop, depth, 1)
         if greater - less > 1:
-            height = _push_equal(heap, offsets, order, less, greater, depth, stack, height)
+            height = _push_equal(offsets, order, less, greater, depth, stack, height)
     return order
 
 
 @jit_cached()
 def _push_equal(
-    heap: Bytes,
     offsets: Offsets,
     order: Offsets,
     start: int,

@@ -18,7 +18,7 @@ from everalign.graph.name_kernels import (
     hash_names,
     sort_names,
 )
-from everalign.graph.packed_names import Bytes, Offsets, PackedNames, pack_names
+from everalign.graph.packed_names import Bytes, Offsets, PackedNames
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -36,6 +36,7 @@ class NameTable:
     Beside its bytes, a name takes 30 to 43 bytes.
 
     Example:
+        >>> from everalign.graph.packed_names import pack_names
         >>> table = NameTable()
         >>> table.add_names(pack_names(["Rome", "Oslo", "Rome"])).tolist(), len(table)
         ([0, 1, 0], 2)

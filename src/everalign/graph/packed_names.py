@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TypeAlias, overload
 
 import numpy as np
@@ -94,7 +95,7 @@ class PackedNames(Sequence[str]):
         bounds = self.offsets[start : stop + 1]
         text = self.heap[bounds[0] : bounds[-1]].tobytes()
         places = (bounds - bounds[0]).tolist()
-        pairs = zip(places[:-1], places[1:], strict=True)
+        pairs = pairwise(places)
         if text.isascii():
             # Characters and bytes have the same positions: one text is decoded, not thousands.
             characters = text.decode("ascii")

@@ -61,6 +61,7 @@ from everalign.io.terms import Statements, Triple, split_literals
 __all__ = [
     "ExportStyle",
     "FileFormat",
+    "LinePart",
     "LinkChange",
     "LinkLine",
     "LinkReader",
@@ -74,7 +75,6 @@ __all__ = [
     "Statements",
     "Table",
     "Triple",
-    "LinePart",
     "TripleReader",
     "check_columns",
     "check_sssom",

@@ -11,6 +11,7 @@ import sqlite3
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -38,16 +39,16 @@ class NameRun(NamedTuple):
 
     Attributes:
         key: The key of the first.
-        count: How many there are.
+        length: How many there are.
     """
 
     key: int
-    count: int
+    length: int
 
     @property
     def stop(self) -> int:
         """The key after the last one."""
-        return self.key + self.count
+        return self.key + self.length
 
     def find_block(self, key: int) -> int:
         """Find the block of a name.
@@ -95,7 +96,7 @@ class BlockReader:
     @property
     def name_count(self) -> int:
         """How many names are in blocks."""
-        return sum(run.count for run in self._runs)
+        return sum(run.length for run in self._runs)
 
     def find_keys(self, names: Sequence[str]) -> dict[str, int]:
         """Look up names.
@@ -213,7 +214,7 @@ class BlockReader:
             last: bytes | None = None
             for block in self._iterate_blocks(run.key, run.stop):
                 texts = block.texts if last is None else [last, *block.texts]
-                is_sorted = all(a < b for a, b in zip(texts, texts[1:], strict=False))
+                is_sorted = all(a < b for a, b in pairwise(texts))
                 follows = last is None or last < block.separator
                 if not is_sorted or not follows or block.separator > block.texts[0]:
                     return "names are not in their order"
