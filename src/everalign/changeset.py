@@ -280,17 +280,15 @@ def _encode_facts(
             for kind in FACT_KINDS
         )
         arrays |= {
-            get_added_array_name(side, "triples"): np.concatenate(
-                [added.triples, complete.triples]
-            ),
-            get_added_array_name(side, "literals"): np.concatenate(
+            get_added_array_name(side, "triples"): _join_rows([added.triples, complete.triples]),
+            get_added_array_name(side, "literals"): _join_rows(
                 [added.literals, complete.literals]
             ),
             # A patch among the added files may remove as well.
-            get_removed_array_name(side, "triples"): np.concatenate(
+            get_removed_array_name(side, "triples"): _join_rows(
                 [added.removed_triples, removed.removed_triples, entity_triples]
             ),
-            get_removed_array_name(side, "literals"): np.concatenate(
+            get_removed_array_name(side, "literals"): _join_rows(
                 [added.removed_literals, removed.removed_literals, entity_literals]
             ),
         }
@@ -301,6 +299,12 @@ def _encode_facts(
     given = tuple(a if c is None else c for a, c in zip(sources, complete_sources, strict=True))
     check_sides((given[0], given[1]), (arrays[left], arrays[right]), vocabularies, entity_counts)
     return _drop_empty(arrays), unknown_count, prefixes
+
+
+def _join_rows(parts: Sequence[IntArray]) -> IntArray:
+    """Join arrays; a large one is not copied if the others are empty."""
+    used = [rows for rows in parts if len(rows)]
+    return used[0] if len(used) == 1 else np.concatenate([NO_FACTS, *used])
 
 
 def _sort_new_names(
@@ -319,21 +323,39 @@ def _sort_new_names(
         for kind, columns in FACT_COLUMNS.items():
             for array in (get_added_array_name(side, kind), get_removed_array_name(side, kind)):
                 if array in facts:
-                    rows = facts[array].copy()
-                    for column, name_kind in enumerate(columns):
-                        is_new = rows[:, column] >= counts[name_kind]
-                        position = rows[is_new, column] - counts[name_kind]
-                        rows[is_new, column] = new_ids[name_kind][position]
-                    renumbered[array] = rows
+                    renumbered[array] = _renumber_rows(
+                        facts[array],
+                        [(counts[name_kind], new_ids[name_kind]) for name_kind in columns],
+                    )
+    return renumbered
+
+
+def _renumber_rows(rows: IntArray, columns: Sequence[tuple[int, IntArray]]) -> IntArray:
+    """Give rows the new ids of names; each column has a number of names that keep their ids."""
+    renumbered = np.empty_like(rows)
+    for column, (known_count, new_ids) in enumerate(columns):
+        ids = rows[:, column]
+        if known_count:
+            is_new = ids >= known_count
+            ids = ids.copy()
+            ids[is_new] = new_ids[ids[is_new] - known_count]
+            renumbered[:, column] = ids
+        else:
+            renumbered[:, column] = new_ids[ids]
     return renumbered
 
 
 def _encode_iri_names(vocabularies: Vocabularies, known: Sequence[NameCounts]) -> Arrays:
-    arrays = (
-        encode_iri_names(vocabulary, counts["entity"])
-        for vocabulary, counts in zip(vocabularies, known, strict=True)
-    )
-    return _drop_empty(dict(zip(IRI_NAME_ARRAYS, arrays, strict=True)))
+    arrays = {}
+    for array, vocabulary, counts in zip(IRI_NAME_ARRAYS, vocabularies, known, strict=True):
+        literal_count = len(vocabulary.literals)
+        rows = encode_iri_names(vocabulary, counts["entity"])
+        # In sorted order like all new names: the store finds many names by it.
+        new_ids = vocabulary.literals.sort_names_after(literal_count)
+        is_new = rows[:, 2] >= literal_count
+        rows[is_new, 2] = new_ids[rows[is_new, 2] - literal_count]
+        arrays[array] = rows
+    return _drop_empty(arrays)
 
 
 def _encode_decisions(

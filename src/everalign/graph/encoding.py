@@ -18,6 +18,7 @@ from everalign.errors import InputError
 from everalign.graph.names import NameIndex, Vocabulary
 from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
 from everalign.io import (
+    LinePart,
     LinkLine,
     LinkReader,
     Source,
@@ -102,9 +103,14 @@ def encode_statements(
     # A plain file never marks a block as removed, so the caller's word counts; a patch marks its
     # own.
     reader = None if source is None else _open_reader(source, progress)
-    for block in _read_blocks(source if reader is None else reader, progress, removing):
-        triples.add_block(block.triples, removed=removing or block.removed)
-        literals.add_block(block.literals, removed=removing or block.removed)
+    for part in _read_blocks(source if reader is None else reader, removing):
+        if isinstance(part, LinePart):
+            for triple_rows, literal_rows in _encode_lines(part, vocabulary):
+                triples.add_rows(triple_rows)
+                literals.add_rows(literal_rows)
+        else:
+            triples.add_block(part.triples, removed=removing or part.removed)
+            literals.add_block(part.literals, removed=removing or part.removed)
     added_triples, removed_triples = triples.split_rows()
     added_literals, removed_literals = literals.split_rows()
     return EncodedStatements(
@@ -326,6 +332,9 @@ def check_sides(
         InputError: Left and right were swapped.
     """
     for here, (side, opposite) in enumerate([("left", "right"), ("right", "left")]):
+        # No graph is known yet when an alignment begins: nothing can be swapped.
+        if not entity_counts[1 - here]:
+            continue
         entities = np.unique(deltas[here][:, [0, 2]])
         entity_count = entity_counts[here]
         # Ids are sorted and new entities have the highest: the lowest says if any is known.
@@ -353,25 +362,38 @@ class _RowCollector:
 
     def __init__(self, indexes: Indexes) -> None:
         self._indexes = indexes
-        self._blocks: list[IntArray] = []
+        # One array that grows, and not a list of blocks: their copy would take as much again.
+        self._rows = np.empty((0, 3), dtype=np.int32)
+        self._count = 0
+        self._block_sizes: list[int] = []
         self._is_added: list[bool] = []
         self.unknown_count = 0
 
     def add_block(self, rows: Sequence[Triple], *, removed: bool) -> None:
         if rows:
-            self._blocks.append(
-                self._find_rows(rows) if removed else _encode_rows(rows, self._indexes)
-            )
-            self._is_added.append(not removed)
+            ids = self._find_rows(rows) if removed else _encode_rows(rows, self._indexes)
+            self.add_rows(ids, removed=removed)
+
+    def add_rows(self, rows: IntArray, *, removed: bool = False) -> None:
+        """Add rows that are encoded already."""
+        stop = self._count + len(rows)
+        if stop > len(self._rows):
+            # Where the system can, the array grows in its place. Nobody else refers to it.
+            self._rows.resize((max(stop, self._count * 5 // 4), 3), refcheck=False)
+        self._rows[self._count : stop] = rows
+        self._count = stop
+        self._block_sizes.append(len(rows))
+        self._is_added.append(not removed)
 
     def split_rows(self) -> tuple[IntArray, IntArray]:
-        """Return the added rows and the removed rows."""
-        rows = np.concatenate([NO_TRIPLES, *self._blocks])
+        """Return the added rows and the removed rows; no others can be added then."""
+        self._rows.resize((self._count, 3), refcheck=False)
+        rows = self._rows
         # Nothing is removed: the order does not matter, and duplicates are dropped when the rows
         # are compared with the graph. The sort is spared.
         if all(self._is_added):
             return rows, NO_TRIPLES
-        is_added = np.repeat(self._is_added, [len(block) for block in self._blocks])
+        is_added = np.repeat(self._is_added, self._block_sizes)
         # The last statement about a row decides whether it is added or removed.
         last = find_last_occurrences(rows)
         rows, is_added = rows[last], is_added[last]
@@ -412,14 +434,21 @@ def _map_columns(
     return ids
 
 
-def _read_blocks(
-    source: TripleSource | None, progress: Progress, removing: bool
-) -> Iterator[Statements]:
+def _encode_lines(part: LinePart, vocabulary: Vocabulary) -> Iterator[tuple[IntArray, IntArray]]:
+    """Encode a large file of N-Triples; new names are added."""
+    # Imported here: it takes longer than to encode a small file.
+    from everalign.graph.block_encoding import encode_blocks, merge_block
+
+    for encoded in encode_blocks(part.blocks):
+        part.report_block(len(encoded.triples), len(encoded.literals), encoded.problems)
+        yield merge_block(vocabulary, encoded)
+
+
+def _read_blocks(source: TripleSource | None, removing: bool) -> Iterator[Statements | LinePart]:
     if source is None:
         return iter(())
-    reader = _open_reader(source, progress)
-    if reader is not None:
-        return reader.statements(removing=removing)
+    if isinstance(source, TripleReader):
+        return source.statements(removing=True) if removing else source.read_parts()
     return iter([_read_memory(source)])
 
 

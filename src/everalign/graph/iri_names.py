@@ -28,6 +28,7 @@ _IDENTIFIER = re.compile(
     r"|(?=[0-9a-f]*\d)[0-9a-f]{8,}",  # hashes, also short ones
     re.IGNORECASE,
 )
+_UUID_LETTERS = 32
 # Long strings without a space that alternate between digits and letters are no names.
 _DIGIT_BESIDE_LETTER = re.compile(r"\d[A-Za-z]|[A-Za-z]\d")
 
@@ -135,7 +136,9 @@ def quote_literal(text: str) -> str:
 def _extract_iri_name(entity: str) -> str | None:
     if entity.startswith("_:"):
         return None
-    local_name = unquote(_find_local_name(entity.strip("<>")))
+    local_name = _find_local_name(entity.strip("<>"))
+    if "%" in local_name:
+        local_name = unquote(local_name)
     name = " ".join(local_name.replace("_", " ").split())
     return name if name and not _is_identifier(name) else None
 
@@ -165,6 +168,9 @@ def _find_last_segment(iri: str) -> str | None:
 
 
 def _is_identifier(name: str) -> bool:
+    # Most names: words of letters, too short for a UUID. No pattern matches them.
+    if len(name) < _UUID_LETTERS and name.replace(" ", "").isalpha():
+        return False
     if not any(letter.isalpha() for letter in name) or _IDENTIFIER.fullmatch(name):
         return True
     # An estimate: short codes such as model numbers are names, and so is what has words.

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol, overload
+from typing import TYPE_CHECKING, Protocol, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
+from everalign.graph.packed_names import PackedNames, pack_names
 from everalign.graph.triples import IntArray
+
+if TYPE_CHECKING:
+    from everalign.graph.name_table import NameTable
 
 # All stored names are loaded where there are no more than these, …
 FEW_NAMES = 64
@@ -60,6 +65,7 @@ class NameIndex(Sequence[str]):
 
     Names are only ever appended, so a stored id stays the same for the life of an alignment. Names
     that are stored elsewhere come first. They are looked up as they are needed and not loaded.
+    Where many names come at once and none is stored, they are kept as bytes in a `NameTable`.
 
     >>> names = NameIndex(["Rome"])
     >>> names.get_or_add_id("Oslo"), names.get_or_add_id("Rome"), names[1], len(names)
@@ -80,6 +86,8 @@ class NameIndex(Sequence[str]):
         self._stored_names: list[str] | None = None
         self._new_names: list[str] = []
         self._loaded: dict[int, str] = {}
+        # Once there is a table, it has all names, and the dictionary and the list have none.
+        self._table: NameTable | None = None
         self.get_or_add_ids(list(known))
 
     def get_or_add_id(self, name: str) -> int:
@@ -102,6 +110,8 @@ class NameIndex(Sequence[str]):
         Returns:
             Their ids.
         """
+        if self._table is not None:
+            return self._table.add_names(pack_names(names))
         ids = self._ids
         if self._has_all_ids:
             # One lookup, whether a name is known or new: the next free id is the number of names.
@@ -116,6 +126,27 @@ class NameIndex(Sequence[str]):
             found = [ids[name] for name in names]
         return np.array(found, dtype=np.int32)
 
+    def get_or_add_packed(self, names: PackedNames, hashes: NDArray[np.uint64]) -> IntArray:
+        """Return the ids of many names; those never seen before are appended.
+
+        Args:
+            names: The names to look up or append, with or without duplicates.
+            hashes: Their hashes, see `NameTable`.
+
+        Returns:
+            Their ids.
+        """
+        if self._stored_count:
+            return self.get_or_add_ids(list(names))
+        if self._table is None:
+            # Imported here: it takes longer than to encode a small file.
+            from everalign.graph.name_table import NameTable
+
+            self._table = NameTable()
+            self._table.add_names(pack_names(self._new_names))
+            self._ids, self._new_names = {}, []
+        return self._table.add_names(names, hashes)
+
     def find(self, name: str) -> int | None:
         """Look up a name without adding it.
 
@@ -125,8 +156,8 @@ class NameIndex(Sequence[str]):
         Returns:
             Its id, or None if it was never seen.
         """
-        self._look_up([name])
-        return self._ids.get(name)
+        number = int(self.find_ids([name])[0])
+        return None if number < 0 else number
 
     def find_ids(self, names: Sequence[str]) -> IntArray:
         """Look up names without adding them.
@@ -137,6 +168,8 @@ class NameIndex(Sequence[str]):
         Returns:
             Their ids; −1 for a name that was never seen.
         """
+        if self._table is not None:
+            return self._table.find_names(pack_names(names, errors="surrogatepass"))
         self._look_up(names)
         ids = self._ids
         return np.fromiter((ids.get(name, -1) for name in names), np.int32, len(names))
@@ -151,6 +184,9 @@ class NameIndex(Sequence[str]):
             The name of each id.
         """
         distinct = dict.fromkeys(ids)
+        if self._table is not None:
+            numbers = np.fromiter(distinct, np.int64, len(distinct))
+            return dict(zip(distinct, self._table.names.take_names(numbers), strict=True))
         stored = self._read_stored([number for number in distinct if number < self._stored_count])
         new, count = self._new_names, self._stored_count
         return {
@@ -166,7 +202,7 @@ class NameIndex(Sequence[str]):
         """
         self._loaded = self.map_names(ids)
 
-    def list_names_after(self, count: int) -> list[str]:
+    def list_names_after(self, count: int) -> Sequence[str]:
         """Return the names that were appended after the first `count`.
 
         Args:
@@ -175,6 +211,8 @@ class NameIndex(Sequence[str]):
         Returns:
             The names with the ids `count`, `count + 1`, …
         """
+        if self._table is not None:
+            return self._table.names[count:]
         if count >= self._stored_count:
             return self._new_names[count - self._stored_count :]
         return self._load_names()[count:] + self._new_names
@@ -195,6 +233,9 @@ class NameIndex(Sequence[str]):
             >>> names.sort_names_after(1).tolist(), list(names)
             ([2, 1], ['Rome', 'Bern', 'Oslo'])
         """
+        self._loaded = {}
+        if self._table is not None:
+            return self._table.sort_names_after(count)
         first = count - self._stored_count
         assert first >= 0, "stored names keep their ids"
         appended = self._new_names[first:]
@@ -203,7 +244,6 @@ class NameIndex(Sequence[str]):
         new_ids[np.array(order, dtype=np.int64)] = np.arange(count, len(self))
         self._new_names[first:] = [appended[position] for position in order]
         self._ids.update(zip(self._new_names[first:], range(count, len(self)), strict=True))
-        self._loaded = {}
         return new_ids
 
     def __contains__(self, name: object) -> bool:
@@ -219,6 +259,8 @@ class NameIndex(Sequence[str]):
             return list(self.map_names(positions).values())
         if positions in self._loaded:
             return self._loaded[positions]
+        if self._table is not None:
+            return self._table.names[positions]
         if positions >= self._stored_count:
             return self._new_names[positions - self._stored_count]
         return self._read_stored([positions])[positions]
@@ -227,6 +269,8 @@ class NameIndex(Sequence[str]):
         return iter(self.list_names_after(0))
 
     def __len__(self) -> int:
+        if self._table is not None:
+            return len(self._table)
         return self._stored_count + len(self._new_names)
 
     def _look_up(self, names: Sequence[str]) -> list[str]:

@@ -50,7 +50,7 @@ from everalign.io.links import (
     write_relations,
 )
 from everalign.io.objects import is_readable_object, read_rows
-from everalign.io.reader import TripleReader, read_triples
+from everalign.io.reader import LinePart, TripleReader, read_triples
 from everalign.io.source_parts import Source, check_columns, list_parts
 from everalign.io.sources import RemoteOptions, SourceOptions
 from everalign.io.streams import write_atomically
@@ -61,6 +61,7 @@ from everalign.io.terms import Statements, Triple, split_literals
 __all__ = [
     "ExportStyle",
     "FileFormat",
+    "LinePart",
     "LinkChange",
     "LinkLine",
     "LinkReader",

@@ -78,6 +78,9 @@ class FileFormat:
     read_header: HeaderReader | None = None
     """Reads the names of the columns, for tables whose rows may be entities."""
 
+    has_ntriples_lines: bool = False
+    """Whether the lines are N-Triples, which can be encoded without parsing them to text."""
+
 
 TABLE = FileFormat(
     "tab-separated",
@@ -93,6 +96,7 @@ N_TRIPLES = FileFormat(
     "application/n-triples",
     ntriples.read_ntriples,
     ntriples.read_numbered_ntriples,
+    has_ntriples_lines=True,
 )
 
 FORMATS: list[FileFormat] = [

@@ -118,7 +118,7 @@ def read_numbered_ntriples(
     """
     for block in split_blocks(stream, context.path):
         for number, line in block.lines():
-            for row in _parse_ntriples_line(line, context.path, number):
+            for row in parse_ntriples_line(line, context.path, number):
                 yield row, number
 
 
@@ -170,7 +170,7 @@ def parse_nquads_block(
 def _parse_ntriples_block(block: TextBlock, context: ReadContext) -> Statements:
     return (
         _split_plain_text(block.text)
-        or _parse_ntriples_text(block.text)
+        or _group_ntriples_text(block.text)
         or _parse_ntriples_lines(block, context)
     )
 
@@ -237,7 +237,7 @@ def _split_literal_lines(lines: list[str]) -> list[Triple] | None:
     if len(literals) == len(lines):
         return literals
     others = [line for line in lines if not _LITERAL_LINE.match(line)]
-    parsed = _parse_ntriples_text("\n".join(others))
+    parsed = _group_ntriples_text("\n".join(others))
     if parsed is None or len(parsed.literals) != len(others):
         return None
     return literals + parsed.literals
@@ -248,7 +248,15 @@ def _split_literal_lines(lines: list[str]) -> list[Triple] | None:
 # which checks the nesting first.
 
 
-def _parse_ntriples_text(text: str) -> Statements | None:
+def parse_ntriples_text(text: str) -> list[Triple] | None:
+    """Parse lines of N-Triples at once.
+
+    Args:
+        text: The lines.
+
+    Returns:
+        The statements in their order; None if the lines have to be parsed one by one.
+    """
     rows: list[Triple] = []
     if "<<" in text:
         return None
@@ -261,7 +269,12 @@ def _parse_ntriples_text(text: str) -> Statements | None:
                 rows.append((format_term(head), quad.predicate.value, format_term(tail)))
     except (SyntaxError, InputError):
         return None
-    return group_statements(rows)
+    return rows
+
+
+def _group_ntriples_text(text: str) -> Statements | None:
+    rows = parse_ntriples_text(text)
+    return None if rows is None else group_statements(rows)
 
 
 def _parse_nquads_text(text: str) -> list[_GraphRow] | None:
@@ -296,7 +309,8 @@ def _parse_ntriples_lines(block: TextBlock, context: ReadContext) -> Statements:
     rows: list[Triple] = []
     for number, line in block.lines():
         try:
-            rows += _parse_ntriples_line(line, context.path, number)
+            # As a list: of a line that has an error, nothing is kept.
+            rows += list(parse_ntriples_line(line, context.path, number))
         except InputError as error:
             context.report_error(error)
     return group_statements(rows)
@@ -306,14 +320,26 @@ def _parse_nquads_lines(block: TextBlock, context: ReadContext) -> list[_GraphRo
     rows: list[_GraphRow] = []
     for number, line in block.lines():
         try:
-            rows += _parse_nquads_line(line, context.path, number)
+            rows += list(_parse_nquads_line(line, context.path, number))
         except InputError as error:
             context.report_error(error)
     return rows
 
 
-def _parse_ntriples_line(line: str, path: Path, number: int) -> Iterator[Triple]:
-    """Parse a line with at most one statement."""
+def parse_ntriples_line(line: str, path: Path, number: int) -> Iterator[Triple]:
+    """Parse a line of N-Triples. This defines what is accepted.
+
+    Args:
+        line: The line without its line end.
+        path: The file, for error messages.
+        number: The number of the line.
+
+    Yields:
+        Its statement, if it has one.
+
+    Raises:
+        InputError: It is not N-Triples.
+    """
     try:
         check_triple_nesting(line)
         for quad in parse(line, format=RdfFormat.N_TRIPLES, lenient=True):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
 from time import perf_counter
+from typing import NamedTuple, cast
 
 from everalign.errors import InputError
 from everalign.io.filters import (
@@ -16,6 +18,9 @@ from everalign.io.filters import (
     SkippedLine,
     StatementFilter,
 )
+from everalign.io.formats import OpenedFile
+from everalign.io.line_blocks import LineBlock, LineProblem, read_line_blocks
+from everalign.io.ntriples import read_ntriples
 from everalign.io.source_parts import (
     OpenedPart,
     Source,
@@ -24,10 +29,48 @@ from everalign.io.source_parts import (
     list_parts,
 )
 from everalign.io.sources import SourceOptions
-from everalign.io.terms import Statements, Triple
+from everalign.io.streams import prepend_bytes
+from everalign.io.terms import Statements, Triple, rename_blank_nodes
 from everalign.io.wikidata import WikidataFilter, is_wikidata
 
 logger = logging.getLogger(__name__)
+
+# For smaller files, to load the compiled encoder takes longer than to parse them without it.
+MIN_LINE_BYTES = 1 << 22
+
+
+class LinePart(NamedTuple):
+    """A large file of N-Triples as blocks of lines; whoever encodes them tells what was in them.
+
+    Attributes:
+        blocks: The lines of the whole file.
+        context: Where to report errors.
+        on_progress: Called with the number of triples read so far.
+    """
+
+    blocks: Iterator[LineBlock]
+    context: ReadContext
+    on_progress: Callable[[int], None]
+
+    def report_block(
+        self, triple_count: int, literal_count: int, problems: Sequence[LineProblem]
+    ) -> None:
+        """Count the statements of a block, and report the lines that cannot be read.
+
+        Args:
+            triple_count: How many triples it has.
+            literal_count: How many literals it has.
+            problems: Lines that cannot be read.
+
+        Raises:
+            InputError: There are such lines, and errors are not skipped.
+        """
+        for line, problem in problems:
+            self.context.report_error(InputError(problem, path=self.context.path, line=line))
+        counts = self.context.counts
+        counts.triples += triple_count
+        counts.literals += literal_count
+        self.on_progress(counts.triples)
 
 
 def read_triples(source: Source) -> Iterator[Triple]:
@@ -141,6 +184,18 @@ class TripleReader:
         # Chaining lists is faster than a generator that yields each triple.
         return chain.from_iterable(part.triples for part in self.statements() if not part.removed)
 
+    def read_parts(self) -> Iterator[Statements | LinePart]:
+        """Read triples and literals in batches, except for large files of plain N-Triples.
+
+        Yields:
+            The same as `statements`. In place of the batches of a large file in which nothing
+            has to be filtered, its lines: they must be read before the next part is asked for.
+
+        Raises:
+            InputError: A file cannot be read, or no file has any statement.
+        """
+        return self._read(removing=False, finds_lines=self._options.keeps_everything())
+
     def statements(self, *, removing: bool = False) -> Iterator[Statements]:
         """Read triples and literals in batches.
 
@@ -155,6 +210,9 @@ class TripleReader:
         Raises:
             InputError: A file cannot be read, or no file has any statement.
         """
+        return cast("Iterator[Statements]", self._read(removing=removing, finds_lines=False))
+
+    def _read(self, *, removing: bool, finds_lines: bool) -> Iterator[Statements | LinePart]:
         # A reader may be used again, and counts each pass from the start.
         counts = self._counts = ReadCounts()
         statement_filter = StatementFilter(self._options)
@@ -163,7 +221,14 @@ class TripleReader:
         for number, opened in enumerate(self._open_all(parts, statement_filter), 1):
             started, before = perf_counter(), (counts.triples, counts.literals)
             found_patch = found_patch or opened.is_patch
-            for batch in _reduce_batches(opened.batches, opened.context):
+            is_alone = len(parts) == 1 and not opened.is_member
+            prefix = "" if is_alone else f"_:f{number}."
+            batches = opened.batches
+            if finds_lines and opened.file is not None and opened.file.format.has_ntriples_lines:
+                lines, batches = self._find_lines(opened.file, opened.context, prefix)
+                if lines is not None:
+                    yield lines
+            for batch in _reduce_batches(batches, opened.context):
                 if removing and opened.is_patch and _adds_statements(batch):
                     raise InputError(
                         "is a patch that adds facts, but was given as what is removed: "
@@ -171,8 +236,7 @@ class TripleReader:
                         path=opened.context.path,
                     )
                 kept = self._filter_batch(batch, statement_filter)
-                is_alone = len(parts) == 1 and not opened.is_member
-                yield kept if is_alone else _rename_blank_nodes(kept, number)
+                yield kept if is_alone else _rename_blank_nodes(kept, prefix)
             logger.info(
                 "%s read as %s: %d triples, %d literals, %.2f s",
                 opened.context.path,
@@ -212,6 +276,19 @@ class TripleReader:
             with closing(part.open_all(context)) as opened:
                 yield from opened
 
+    def _find_lines(
+        self, file: OpenedFile, context: ReadContext, blank_prefix: str
+    ) -> tuple[LinePart | None, Iterator[Statements]]:
+        """Return the lines of a file if it is large, or else its batches."""
+        start = file.stream.read(MIN_LINE_BYTES)
+        stream = prepend_bytes(start, file.stream)
+        if len(start) < MIN_LINE_BYTES or _begins_like_wikidata(start, context):
+            return None, file.format.read(stream, context)
+        blocks = read_line_blocks(
+            stream, context.path, blank_prefix, skip_errors=context.skip_errors
+        )
+        return LinePart(blocks, context, self._on_progress), iter(())
+
     def _filter_batch(self, batch: Statements, statement_filter: StatementFilter) -> Statements:
         kept = statement_filter.apply(batch)
         counts = self._counts
@@ -249,14 +326,21 @@ def _adds_statements(batch: Statements) -> bool:
     return not batch.removed and bool(batch.triples or batch.literals)
 
 
-def _rename_blank_nodes(batch: Statements, file_number: int) -> Statements:
+def _begins_like_wikidata(start: bytes, context: ReadContext) -> bool:
+    """Tell whether `_reduce_batches` would leave anything out."""
+    if not context.sources.reduce_wikidata:
+        return False
+    # Errors are reported when the file is read, not here.
+    silent = ReadContext(context.path, skip_errors=True)
+    batches = read_ntriples(io.BufferedReader(io.BytesIO(start)), silent)
+    first = next((batch for batch in batches if batch.triples or batch.literals), None)
+    return first is not None and is_wikidata(first)
+
+
+def _rename_blank_nodes(batch: Statements, prefix: str) -> Statements:
     """Add the number of the file to blank nodes: the same label in two files is two nodes."""
-
-    def rename(name: str) -> str:
-        return f"_:f{file_number}.{name[2:]}" if name.startswith("_:") else name
-
     return Statements(
-        [(rename(head), relation, rename(tail)) for head, relation, tail in batch.triples],
-        [(rename(head), attribute, literal) for head, attribute, literal in batch.literals],
+        [rename_blank_nodes(row, prefix) for row in batch.triples],
+        [rename_blank_nodes(row, prefix) for row in batch.literals],
         batch.removed,
     )

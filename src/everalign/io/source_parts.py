@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from everalign.errors import ConfigError, InputError
 from everalign.io.encodings import Tell, ignore_note
 from everalign.io.filters import ReadContext
-from everalign.io.formats import open_files
+from everalign.io.formats import OpenedFile, open_files
 from everalign.io.objects import (
     DataFrame,
     RdfGraph,
@@ -51,6 +51,9 @@ class OpenedPart(NamedTuple):
 
     is_member: bool = False
     """Whether it is in an archive."""
+
+    file: OpenedFile | None = None
+    """The open file; None for an object. Its stream is that of `batches`."""
 
 
 class SourcePart(NamedTuple):
@@ -89,7 +92,7 @@ class SourcePart(NamedTuple):
                 )
                 batches = file.format.read(file.stream, inner)
                 yield OpenedPart(
-                    inner, file.format.name, batches, file.format.is_patch, file.is_member
+                    inner, file.format.name, batches, file.format.is_patch, file.is_member, file
                 )
 
     def list_columns(self, encoding: str | None = None) -> list[str]:

@@ -162,7 +162,7 @@ def split_blocks(
         InputError: A line is too long, or not UTF-8.
     """
     first_line = 1
-    while raw := _read_whole_lines(stream, path, first_line):
+    while raw := read_whole_lines(stream, path, first_line):
         text = _decode_block(raw, path, first_line, on_error)
         yield TextBlock(_normalise_line_ends(text), first_line)
         first_line += raw.count(b"\n")
@@ -257,8 +257,24 @@ def _convert_os_errors(path: Path) -> Iterator[None]:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
 
 
-def _read_whole_lines(stream: io.BufferedReader, path: Path, first_line: int) -> bytes:
-    raw = stream.read(BLOCK_BYTES)
+def read_whole_lines(
+    stream: io.BufferedReader, path: Path, first_line: int, size: int = BLOCK_BYTES
+) -> bytes:
+    """Read some whole lines.
+
+    Args:
+        stream: The bytes of a text file, from the beginning of a line.
+        path: The file, for error messages.
+        first_line: The number of that line.
+        size: How many bytes to read before the end of a line is looked for.
+
+    Returns:
+        The lines; nothing at the end of the file.
+
+    Raises:
+        InputError: A line is too long.
+    """
+    raw = stream.read(size)
     if raw and not raw.endswith(b"\n"):
         rest = stream.readline(MAX_LINE_BYTES)
         if len(rest) == MAX_LINE_BYTES and not rest.endswith(b"\n"):
@@ -273,10 +289,24 @@ def _decode_block(raw: bytes, path: Path, first_line: int, on_error: ErrorHandle
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         lines = enumerate(raw.split(b"\n"), first_line)
-        return "\n".join([_decode_line(line, path, number, on_error) for number, line in lines])
+        return "\n".join([decode_line(line, path, number, on_error) for number, line in lines])
 
 
-def _decode_line(line: bytes, path: Path, number: int, on_error: ErrorHandler | None) -> str:
+def decode_line(line: bytes, path: Path, number: int, on_error: ErrorHandler | None = None) -> str:
+    """Decode a line.
+
+    Args:
+        line: The bytes of the line.
+        path: The file, for error messages.
+        number: The number of the line.
+        on_error: Called if the line is not UTF-8; it is empty then.
+
+    Returns:
+        The text of the line.
+
+    Raises:
+        InputError: The line is not UTF-8, and nobody else handles it.
+    """
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -22,11 +22,11 @@ IRI_FORBIDDEN_BYTES = bytes(range(0x21)) + b'<>"{}|^`\\'
 IRI_CHARACTER = f"[^{re.escape(IRI_FORBIDDEN_BYTES.decode())}]"
 # UCHAR of the N-Triples grammar, allowed in IRIs and literals.
 UNICODE_ESCAPE = r"(?:\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})"
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 # A literal in canonical form: pyoxigraph would write it with exactly these characters.
 CANONICAL_LITERAL = (
     r'"[^"\\\x00-\x1f\x7f\ufffe\uffff]*"'
-    rf"(?:@[a-z]+(?:-[a-z0-9]+)*|\^\^<(?!_:|{re.escape(_XSD_STRING)}>){IRI_CHARACTER}+>)?"
+    rf"(?:@[a-z]+(?:-[a-z0-9]+)*|\^\^<(?!_:|{re.escape(XSD_STRING)}>){IRI_CHARACTER}+>)?"
 )
 
 _BRACKETED = re.compile(r"<([^<>]+)>", re.DOTALL)
@@ -84,6 +84,27 @@ def group_statements(rows: list[Triple], removed: bool = False) -> Statements:
     if len(triples) == len(rows):
         return Statements(rows, [], removed)
     return Statements(triples, [row for row in rows if row[2][0] == '"'], removed)
+
+
+def rename_blank_nodes(row: Triple, prefix: str) -> Triple:
+    """Rename the blank nodes of a statement.
+
+    Args:
+        row: Head, predicate and tail.
+        prefix: What replaces ``_:``.
+
+    Returns:
+        The same with other blank nodes.
+
+    >>> rename_blank_nodes(("_:b0", "urn:knows", "urn:Ada"), "_:f2.")
+    ('_:f2.b0', 'urn:knows', 'urn:Ada')
+    """
+    head, predicate, tail = row
+    if head.startswith("_:"):
+        head = prefix + head[2:]
+    if tail.startswith("_:"):
+        tail = prefix + tail[2:]
+    return head, predicate, tail
 
 
 def split_literals(rows: list[Triple]) -> Statements:

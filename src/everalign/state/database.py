@@ -88,6 +88,23 @@ CREATE TABLE name (
 );
 CREATE INDEX name_of_hash ON name (hash);
 
+-- Many names that came at once are not in `name` but here: runs of names in the order of their
+-- texts, in blocks of at most 32.
+CREATE TABLE name_run (
+    key INTEGER PRIMARY KEY,   -- of the first name
+    count INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+);
+
+CREATE TABLE name_block (
+    key INTEGER PRIMARY KEY,   -- of the first name
+    run INTEGER NOT NULL REFERENCES name_run(key),
+    separator BLOB NOT NULL,   -- not after the first text, after those of blocks before
+    checksum INTEGER NOT NULL, -- of all other columns
+    texts BLOB NOT NULL        -- the length of each text in four bytes, then the texts
+);
+CREATE INDEX block_of_text ON name_block (run, separator);
+
 CREATE TABLE name_count (
     list INTEGER NOT NULL,
     delta INTEGER NOT NULL REFERENCES delta(number),
@@ -168,7 +185,16 @@ _TRIGGER = """
 CREATE TRIGGER {table}_{action} BEFORE {action} ON {table} {condition}
 BEGIN SELECT RAISE(ABORT, 'rows of table {table} cannot be changed'); END;
 """
-_FIXED_TABLES = ("setting", "version", "dropped_files", "name", "name_count", "event")
+_FIXED_TABLES = (
+    "setting",
+    "version",
+    "dropped_files",
+    "name",
+    "name_run",
+    "name_block",
+    "name_count",
+    "event",
+)
 _INTERVAL_TABLES = ("link", "decision", "removed_entity")
 _FORBIDDEN_CHANGES = [
     *((table, "DELETE", "") for table in (*_FIXED_TABLES, "delta", *_INTERVAL_TABLES)),

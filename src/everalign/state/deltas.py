@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -158,18 +159,29 @@ def compute_digest(arrays: Mapping[str, Array]) -> str:
     digest = hashlib.sha256()
     # Sorted: the digest must not depend on the order in which the arrays were collected.
     for name in sorted(arrays):
-        rows = _sort_distinct_rows(arrays[name])
+        keys, sizes = _sort_row_keys(np.asarray(arrays[name]))
         # The shape marks where one array ends and the next begins.
-        digest.update(f"{name} {rows.shape}\n".encode())
-        digest.update(rows.tobytes())
+        digest.update(f"{name} {len(keys)} {sizes}\n".encode())
+        digest.update(keys.data)
     return digest.hexdigest()
 
 
-def _sort_distinct_rows(array: Array) -> Array:
+def _sort_row_keys(rows: Array) -> tuple[Array, list[int]]:
+    """Return distinct rows in sorted order, and one more than the largest id of each column."""
+    columns = rows.shape[1]
+    sizes = [int(size) + 1 for size in rows.max(axis=0)] if len(rows) else [0] * columns
     # Always little-endian 64-bit, so that the digest does not depend on the machine or dtype.
-    rows = np.asarray(array).astype("<i8", casting="safe", copy=False)
+    if math.prod(sizes) < 2**63 and (not len(rows) or rows.min() >= 0):
+        # One number for a row: it is sorted faster, and takes less memory.
+        keys = rows[:, 0].astype("<i8")
+        for column in range(1, columns):
+            keys *= sizes[column]
+            keys += rows[:, column]
+        keys.sort()
+        return keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]], sizes
+    wide = rows.astype("<i8", casting="safe", copy=False)
     # `lexsort` takes its primary key last.
-    rows = rows[np.lexsort(rows.T[::-1])]
-    is_repeated = (rows[1:] == rows[:-1]).all(axis=1)
+    wide = wide[np.lexsort(wide.T[::-1])]
+    is_repeated = (wide[1:] == wide[:-1]).all(axis=1)
     # The first row is never a repetition; the slice is for an array without rows.
-    return np.ascontiguousarray(rows[np.append(True, ~is_repeated)[: len(rows)]])
+    return np.ascontiguousarray(wide[np.append(True, ~is_repeated)[: len(wide)]]), sizes

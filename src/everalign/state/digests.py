@@ -8,6 +8,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
+from everalign.graph.packed_names import pack_names
 from everalign.state.checksums import Row, check_rows
 from everalign.state.database import Database
 from everalign.state.deltas import NameList
@@ -87,8 +90,12 @@ def compute_names_digest(names: Mapping[NameList, Sequence[str]]) -> str:
     digest = hashlib.sha256()
     for side, kind in sorted(names):
         # A list that is empty is no different from one that is missing.
-        if names[side, kind]:
-            _add_rows(digest, f"{side} {kind}", ((name,) for name in names[side, kind]))
+        if len(names[side, kind]):
+            packed = pack_names(names[side, kind])
+            # The lengths tell where each name ends.
+            digest.update(f"{side} {kind} {len(packed)}\n".encode())
+            digest.update(np.diff(packed.offsets).astype("<i8").tobytes())
+            digest.update(packed.heap.data)
     return digest.hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 A name has one number as its key, made of side, kind and id. It is found by a 64-bit hash of its
 text, and has a checksum of key and text: where a bit has flipped, the state is reported as
-damaged.
+damaged. Where many names come at once, they are stored in blocks; see `name_blocks`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from typing import TypeAlias, TypeVar
 
@@ -19,6 +20,7 @@ from everalign.errors import StateDamagedError
 from everalign.state.checksums import add_checksum, check_rows
 from everalign.state.database import Database
 from everalign.state.deltas import NAME_LISTS, NameList
+from everalign.state.name_blocks import BlockReader, insert_blocks
 
 Entry = TypeVar("Entry")
 _Row: TypeAlias = tuple[int, int, bytes]  # key, checksum, text
@@ -49,6 +51,10 @@ class StoredNames:
         self._first_key = _first_key(name_list)
         self._count = count
 
+    @cached_property
+    def _blocks(self) -> BlockReader:
+        return BlockReader(self._database, self._first_key, self._first_key + self._count)
+
     def __len__(self) -> int:
         return self._count
 
@@ -64,7 +70,14 @@ class StoredNames:
         Raises:
             StateDamagedError: A name is not as it was written.
         """
-        found: dict[str, int] = {}
+        keys = self._blocks.find_keys(names)
+        found = {name: key - self._first_key for name, key in keys.items()}
+        if self._blocks.name_count < self._count:
+            self._find_single([name for name in names if name not in found], found)
+        return found
+
+    def _find_single(self, names: Sequence[str], found: dict[str, int]) -> None:
+        """Look up names that are not in blocks."""
         for batch in _split(names, _LOOKUP_BATCH):
             # SQLite might prefer the range of keys, which is all names.
             sql = f"""
@@ -82,7 +95,6 @@ class StoredNames:
                 # Two names may have the same hash.
                 if text in wanted:
                     found[text] = row[0] - self._first_key
-        return found
 
     def read_names(self, ids: Sequence[int]) -> dict[int, str]:
         """Read names.
@@ -96,8 +108,10 @@ class StoredNames:
         Raises:
             StateDamagedError: A name is not as it was written.
         """
-        found: dict[int, str] = {}
-        for batch in _split(ids, _LOOKUP_BATCH):
+        texts = self._blocks.read_names([self._first_key + number for number in ids])
+        found = {key - self._first_key: text for key, text in texts.items()}
+        single = [number for number in ids if number not in found] if len(found) < len(ids) else []
+        for batch in _split(single, _LOOKUP_BATCH):
             sql = f"SELECT {_COLUMNS} FROM name WHERE key IN ({_list_placeholders(batch)})"
             rows = self._database.fetch_rows(sql, *(self._first_key + number for number in batch))
             keys = (row[0] - self._first_key for row in rows)
@@ -121,13 +135,36 @@ class StoredNames:
         """
         sql = f"SELECT {_COLUMNS} FROM name WHERE key BETWEEN ? AND ? ORDER BY key"
         names: list[str] = []
-        for batch in _split(range(start, stop), _READ_BATCH):
-            keys = range(self._first_key + batch[0], self._first_key + batch[-1] + 1)
-            rows = self._database.fetch_rows(sql, keys[0], keys[-1])
-            if [row[0] for row in rows] != list(keys):
-                raise self._report_damage("names are missing")
-            names += self._check_rows(rows)
+        keys = range(self._first_key + start, self._first_key + stop)
+        for part, in_blocks in self._blocks.split_keys(keys):
+            for batch in _split(part, _READ_BATCH):
+                if in_blocks:
+                    names += self._blocks.read_range(batch[0], batch[-1] + 1)
+                    continue
+                rows = self._database.fetch_rows(sql, batch[0], batch[-1])
+                if [row[0] for row in rows] != list(batch):
+                    raise self._report_damage("names are missing")
+                names += self._check_rows(rows)
         return names
+
+    def check_hashes(self) -> str | None:
+        """Compare the names with their checksums, hashes and order.
+
+        Returns:
+            What is wrong; None if nothing is.
+        """
+        sql = "SELECT hash FROM name NOT INDEXED WHERE key BETWEEN ? AND ? ORDER BY key"
+        keys = range(self._first_key, self._first_key + self._count)
+        for part, in_blocks in self._blocks.split_keys(keys):
+            if in_blocks:
+                continue
+            for batch in _split(part, _READ_BATCH):
+                texts = self.read_range(
+                    batch[0] - self._first_key, batch[-1] + 1 - self._first_key
+                )
+                if self._database.fetch_column(sql, batch[0], batch[-1]) != _hash_names(texts):
+                    return "a hash is not that of its name"
+        return self._blocks.check_order()
 
     def _check_rows(self, rows: Sequence[_Row]) -> list[str]:
         """Compare names with their checksums, and return their texts."""
@@ -158,13 +195,14 @@ def open_names(database: Database, name_list: NameList, version: int) -> StoredN
     first_key = _first_key(name_list)
     # In one query, so that no writer can add names in between.
     sql = """
-        SELECT (SELECT max(key) FROM name WHERE key BETWEEN ? AND ?),
-            (SELECT count FROM name_count WHERE list = ? ORDER BY delta DESC LIMIT 1)
+        SELECT (SELECT max(key) + 1 FROM name WHERE key BETWEEN ?1 AND ?2),
+            (SELECT max(key + count) FROM name_run WHERE key BETWEEN ?1 AND ?2),
+            (SELECT count FROM name_count WHERE list = ?3 ORDER BY delta DESC LIMIT 1)
     """
-    last_key, count = database.fetch_rows(
+    single_stop, run_stop, count = database.fetch_rows(
         sql, first_key, first_key + 2**_ID_BITS - 1, _LIST_NUMBERS[name_list]
     )[0]
-    if (0 if last_key is None else last_key - first_key + 1) != (count or 0):
+    if max(single_stop or first_key, run_stop or first_key) - first_key != (count or 0):
         raise StateDamagedError(f"{database.path} is damaged: names are missing")
     return StoredNames(database, name_list, count_names(database, name_list, version))
 
@@ -228,14 +266,7 @@ def check_hashes(database: Database, name_list: NameList, count: int) -> str | N
     Returns:
         What is wrong; None if nothing is.
     """
-    names, first_key = StoredNames(database, name_list, count), _first_key(name_list)
-    sql = "SELECT hash FROM name NOT INDEXED WHERE key BETWEEN ? AND ? ORDER BY key"
-    for batch in _split(range(count), _READ_BATCH):
-        texts = names.read_range(batch[0], batch[-1] + 1)
-        hashes = database.fetch_column(sql, first_key + batch[0], first_key + batch[-1])
-        if hashes != _hash_names(texts):
-            return "a hash is not that of its name"
-    return None
+    return StoredNames(database, name_list, count).check_hashes()
 
 
 def insert_names(
@@ -248,15 +279,23 @@ def insert_names(
         new_names: The names by side and kind. Their ids go on where those before have ended.
         delta: The number of the delta.
     """
+    single = {}
+    for name_list, names in new_names.items():
+        if not len(names):
+            continue
+        first_key = _first_key(name_list) + _count_stored(connection, name_list)
+        if not insert_blocks(connection, first_key, names):
+            single[name_list] = names
+            continue
+        _insert_count(connection, name_list, len(names), delta)
     # Of all lists together, since they share an index.
-    known_count = sum(_count_stored(connection, name_list) for name_list in NAME_LISTS)
+    known_count = connection.execute("SELECT count(*) FROM name").fetchone()[0] if single else 0
     # To sort all hashes once is faster than to insert most of them one by one.
-    builds_index = sum(map(len, new_names.values())) > known_count
+    builds_index = sum(map(len, single.values())) > known_count
     if builds_index:
         connection.execute("DROP INDEX name_of_hash")
-    for name_list, names in new_names.items():
-        if names:
-            _insert_list(connection, name_list, names, delta)
+    for name_list, names in single.items():
+        _insert_list(connection, name_list, names, delta)
     if builds_index:
         connection.execute("CREATE INDEX name_of_hash ON name (hash)")
 
@@ -266,7 +305,8 @@ def _insert_list(
 ) -> None:
     count = _count_stored(connection, name_list)
     first_key = _first_key(name_list) + count
-    for batch in _split(names, _READ_BATCH):
+    for some in _split(names, _READ_BATCH):
+        batch = list(some)
         keys = range(first_key, first_key + len(batch))
         checksums = _compute_checksums(keys, [name.encode() for name in batch])
         connection.executemany(
@@ -274,7 +314,14 @@ def _insert_list(
             zip(keys, _hash_names(batch), checksums, batch, strict=True),
         )
         first_key += len(batch)
-    values = add_checksum((_LIST_NUMBERS[name_list], delta, count + len(names)))
+    _insert_count(connection, name_list, len(names), delta)
+
+
+def _insert_count(
+    connection: sqlite3.Connection, name_list: NameList, added: int, delta: int
+) -> None:
+    count = _count_stored(connection, name_list) + added
+    values = add_checksum((_LIST_NUMBERS[name_list], delta, count))
     connection.execute("INSERT INTO name_count VALUES (?, ?, ?, ?)", values)
 
 
