@@ -52,6 +52,8 @@ if TYPE_CHECKING:
         list_methods,
         register_method,
     )
+    from everalign.planning.costs import GraphCounts, StepCost
+    from everalign.planning.plan import AlignmentPlan, OperationCost, plan_alignment
     from everalign.results import ResultList
     from everalign.types import (
         AlignmentStatus,
@@ -138,6 +140,8 @@ _MODULES = {
         "list_methods",
         "register_method",
     ],
+    "planning.costs": ["GraphCounts", "StepCost"],
+    "planning.plan": ["AlignmentPlan", "OperationCost", "plan_alignment"],
     "results": ["ResultList"],
     "types": [
         "AlignmentStatus",
@@ -186,6 +190,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [
     "Aligner",
     "AlignmentCharts",
+    "AlignmentPlan",
     "AlignmentStatus",
     "AlignmentSummary",
     "AlignmentTask",
@@ -225,6 +230,7 @@ __all__ = [
     "FactComparison",
     "FactValue",
     "Graph",
+    "GraphCounts",
     "InputError",
     "LabelledEntity",
     "Link",
@@ -237,6 +243,7 @@ __all__ = [
     "Method",
     "MethodEntry",
     "Neighbour",
+    "OperationCost",
     "Prefixes",
     "Progress",
     "Question",
@@ -255,6 +262,7 @@ __all__ = [
     "StateError",
     "StateFormatError",
     "StateLockedError",
+    "StepCost",
     "Table",
     "ThresholdScores",
     "TripleReader",
@@ -263,6 +271,7 @@ __all__ = [
     "VersionReport",
     "__version__",
     "list_methods",
+    "plan_alignment",
     "register_method",
     "use_engine",
 ]

@@ -142,6 +142,27 @@ def peak_memory_mb() -> float:
     return 0.0
 
 
+def total_memory_bytes() -> int:
+    """Measure the memory that this process could use at most.
+
+    Returns:
+        The memory of the machine, or of the container if that has less; 0 where the system does
+        not tell.
+
+    >>> total_memory_bytes() >= 0
+    True
+    """
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+    except OSError:
+        return total
+    return min(total, int(limit)) if limit.isdecimal() else total
+
+
 class _MemoryCounters(ctypes.Structure):
     """PROCESS_MEMORY_COUNTERS of the Windows API."""
 

@@ -196,6 +196,7 @@ def create_alignment(
         if session.pending is None:
             # The store knows no names yet: the session goes on with those that have just been
             # encoded.
+            progress("storing the input", 0, 0)
             session.journal_delta(delta, vocabularies)
         apply_pending_delta(session, progress)
 
@@ -240,6 +241,7 @@ def update_alignment(
         # Only now: ids and facts are those after the interrupted update.
         delta = _encode(session, change, waiting, progress, rescore_all=rescore_all)
         if must_run or delta.has_effect:
+            progress("storing the input", 0, 0)
             session.journal_delta(delta)
             apply_pending_delta(session, progress)
             return _build_result(session, first)
@@ -530,6 +532,7 @@ def _run_method(
     """Let the method learn from the update, and find candidate pairs."""
     session, started = context.session, perf_counter()
     store, config = session.store, session.config
+    progress("loading", 0, 0)
     # As the last version left it, also if this process has trained it: an update that is repeated
     # must not depend on anything else.
     method = session.last_method
@@ -547,6 +550,7 @@ def _run_method(
     else:
         method.update(task, progress)
     logger.info("method %s, %s: %.2f s", config.method, step, perf_counter() - started)
+    progress("storing the links", 0, 0)
     if is_local and isinstance(method, IncrementalMethod):
         changes = method.candidate_changes()
         if changes is not None:

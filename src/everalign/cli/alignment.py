@@ -111,7 +111,7 @@ def init(
     sources = tables.check({"left": left, "right": right}, sources, state)
     with (
         engine.use(state),
-        ProgressBar() as bar,
+        ProgressBar("fit") as bar,
         open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,
         open_link_readers(skip_errors, seeds, validation) as links,
     ):
@@ -236,7 +236,7 @@ def update(
     sources = tables.check(given, sources, state)
     with (
         engine.use(state),
-        ProgressBar() as bar,
+        ProgressBar("update") as bar,
         open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,
         open_link_readers(skip_errors, seeds, validation) as links,
     ):

@@ -21,6 +21,7 @@ from everalign.cli.logs import add_verbose_option, hide_logs, is_verbose
 from everalign.cli.maintenance import backup, compact, restore, verify
 from everalign.cli.output import clean_text
 from everalign.cli.paper import paper
+from everalign.cli.planning import plan
 from everalign.cli.review import decisions, report, review
 from everalign.cli.service import serve
 from everalign.errors import EverAlignError, SeedError
@@ -31,7 +32,7 @@ UNEXPECTED_ERROR = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
-    "Start": (init, demo, methods),
+    "Start": (plan, init, demo, methods),
     "Keep up to date": (update, revert),
     "Look": (status, links, explain, relations, classes, history, diff, evaluate, plot),
     "Decide": (serve, review, confirm, reject, no_counterpart, unsure, withdraw, decisions),

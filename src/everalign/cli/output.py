@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from everalign.aligner import Aligner
+    from everalign.planning.time_left import TimeLeft
     from everalign.types import (
         DecisionResult,
         ExportResult,
@@ -286,6 +287,50 @@ def format_count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def format_duration(seconds: float) -> str:
+    """Format a duration for a person, with two digits at most.
+
+    Args:
+        seconds: How long.
+
+    Returns:
+        Such as "0.4 s", "12 s", "3 min" or "2.5 h".
+
+    Example:
+        >>> [format_duration(seconds) for seconds in (0.04, 12, 200, 9000, 400_000)]
+        ['0.0 s', '12 s', '3 min', '2.5 h', '4.6 days']
+    """
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.1f} days"
+
+
+def format_bytes(size: float) -> str:
+    """Format a number of bytes for a person.
+
+    Args:
+        size: The bytes.
+
+    Returns:
+        Such as "12 MB" or "1.2 GB".
+
+    Example:
+        >>> format_bytes(123_000), format_bytes(12_300_000), format_bytes(1_230_000_000)
+        ('0.1 MB', '12 MB', '1.2 GB')
+    """
+    if size < 1e9:
+        return f"{size / 1e6:.0f} MB" if size >= 9.95e6 else f"{size / 1e6:.1f} MB"
+    if size < 1e12:
+        return f"{size / 1e9:.0f} GB" if size >= 9.95e9 else f"{size / 1e9:.1f} GB"
+    return f"{size / 1e12:.1f} TB"
+
+
 def format_value(value: object) -> str:
     """Format a value for a table.
 
@@ -327,21 +372,36 @@ class ProgressBar:
     """A progress bar on standard error, for work that takes longer than two seconds.
 
     Nothing is shown if standard error is not a terminal, so logs and pipes stay clean.
+
+    Args:
+        operation: "fit" or "update", whose steps are counted and whose time left is estimated;
+            None for other work.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, operation: str | None = None) -> None:
         self._started = time.monotonic()
         self._shown: tuple[RichProgress, TaskID] | None = None
         self._is_terminal = sys.stderr.isatty()
+        self._time_left: TimeLeft | None = None
+        if operation is not None and self._is_terminal:
+            from everalign.planning.time_left import TimeLeft
+
+            self._time_left = TimeLeft(operation)
 
     def __call__(self, step: str, done: int, total: int, /) -> None:
-        if not self._is_terminal or time.monotonic() - self._started < BAR_DELAY:
+        if not self._is_terminal:
+            return
+        # Also in the first seconds: how long they took tells how fast this machine is.
+        if self._time_left is not None:
+            self._time_left(step, done, total)
+        if time.monotonic() - self._started < BAR_DELAY:
             return
         if self._shown is None:
             self._shown = self._show_bar()
         bar, task = self._shown
+        text = step if self._time_left is None else self._time_left.describe_step()
         # A total of 0 is an unknown one: the bar then moves without an end.
-        bar.update(task, description=step, completed=done, total=total or None)
+        bar.update(task, description=text, completed=done, total=total or None)
 
     def __enter__(self) -> Self:
         return self
@@ -355,14 +415,51 @@ class ProgressBar:
         if self._shown is not None:
             self._shown[0].stop()
 
-    @staticmethod
-    def _show_bar() -> tuple[RichProgress, TaskID]:
+    def _show_bar(self) -> tuple[RichProgress, TaskID]:
         from rich.console import Console
+        from rich.progress import BarColumn, ProgressColumn, Task, TaskProgressColumn, TextColumn
         from rich.progress import Progress as RichProgress
+        from rich.text import Text
 
-        bar = RichProgress(console=Console(stderr=True), transient=True)
+        time_left = self._time_left
+
+        class TimeLeftColumn(ProgressColumn):
+            """Asked whenever the bar is drawn, also where a step reports nothing for long."""
+
+            def render(self, task: Task) -> Text:  # noqa: ARG002
+                seconds = None if time_left is None else time_left.estimate_seconds()
+                return Text("" if seconds is None else format_time_left(seconds))
+
+        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+        bar = RichProgress(
+            *columns, TimeLeftColumn(), console=Console(stderr=True), transient=True
+        )
         bar.start()
         return bar, bar.add_task("")
+
+
+def format_time_left(seconds: float) -> str:
+    """Format the time that is left, rounded as far as it is known.
+
+    Args:
+        seconds: The estimate.
+
+    Returns:
+        A few words.
+
+    Example:
+        >>> [format_time_left(seconds) for seconds in (3, 42, 170, 8000)]
+        ['a few seconds left', 'about 40 s left', 'about 3 min left', 'about 2 h 10 min left']
+    """
+    if seconds < 10:
+        return "a few seconds left"
+    if seconds < 55:
+        return f"about {round(seconds / 10) * 10} s left"
+    minutes = max(1, round(seconds / 60))
+    if minutes < 60:
+        return f"about {minutes} min left"
+    hours, rest = divmod(round(minutes / 10) * 10, 60)
+    return f"about {hours} h left" if not rest else f"about {hours} h {rest} min left"
 
 
 def _convert_dataclass(value: Any) -> Any:

@@ -134,6 +134,7 @@ class Evidence:
         vectors = self._compute_vectors(task) if self._compute_vectors else None
         changed, literal_matches = apply_change(state.blocks, change)
         spread_change(state.blocks, state.models, changed, progress, vectors)
+        progress("selecting links", 0, 0)
         links, shares, rows = conclude_update(state.blocks, state.models, state.shares)
         self._fitted = replace(state, shares=shares, changed_fact_count=changed_fact_count)
         self._changes = (
@@ -405,6 +406,7 @@ class Evidence:
             split.anchors,
             CachedMatches.empty() if starts_anew else self._state.literal_matches,
         )
+        progress("building adjacency lists", 0, 0)
         graphs = GraphPair.from_graphs(
             task.left,
             task.right,
@@ -445,6 +447,7 @@ class Evidence:
             matches = run_final_rounds(graphs, trained, split.held_out, progress)
             # Nothing rests on less probable ones.
             held_out = trained.probabilities.select_at_least(self.config.min_match_probability)
+        progress("indexing candidates", 0, 0)
         literals = None
         if graphs.literals is not None:
             literals = LiteralIndex.build(graphs.literals, translations)
@@ -457,6 +460,7 @@ class Evidence:
             np.stack([held_out.table.left, held_out.table.right], axis=1),
             held_out.probability,
         )
+        progress("selecting links", 0, 0)
         result = conclude_training(blocks, models, record.entity_counts, graphs)
         self._fitted = AlignmentState(
             models,

@@ -182,6 +182,7 @@ def train_models(
     rounds = config.classifier_rounds if start is None else config.retraining_rounds
     if rounds == 0:
         return None
+    progress("comparing neighbours", 0, 0)
     graphs = learn_correspondences(graphs, probabilities)
     compared = compare_candidates(graphs, probabilities)
     for number in range(rounds):
