@@ -36,7 +36,8 @@ def record_compilation() -> None:
     from numba.core import event
 
     listener = build_listener(event)
-    event.register("numba:compile", listener)
+    register: Any = event.register
+    register("numba:compile", listener)
     sys.argv[0] = "everalign"
     from everalign.cli.main import main
 

@@ -37,6 +37,7 @@ from everalign import Aligner
 from everalign.benchmark.contea_format import ContEADataset
 from everalign.benchmark.synthetic import Sample, SampleConfig, generate_sample
 from everalign.config import Config
+from everalign.io import read_triples
 from everalign.planning.costs import (
     COEFFICIENTS_FILE,
     CostModel,
@@ -257,7 +258,8 @@ def measure_update(directory: Path, number: int) -> Row:
     files = [directory / f"{side}-{number}.nt" for side in SIDES]
     recorder = RecordedRun(directory / "state")
     with recorder.watch():
-        result = Aligner.open(directory / "state").update(*files, progress=recorder)
+        aligner = Aligner.open(directory / "state")
+        result = aligner.update(files[0], files[1], recorder)
     return {
         "operation": "retraining" if result.reports[-1].trained else "update",
         "delta": sum(path.read_text(encoding="utf-8").count("\n") for path in files),

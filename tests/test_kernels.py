@@ -59,8 +59,9 @@ def make_kernel(factor: float) -> Any:
         return total
 
     # Numba's own cache would have it after the first test.
-    for kernel in (scale, sum_up):
-        kernel._cache._written.disable()  # type: ignore[attr-defined]
+    kernels: tuple[Any, ...] = (scale, sum_up)
+    for kernel in kernels:
+        kernel._cache._written.disable()
     return sum_up
 
 

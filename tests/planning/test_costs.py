@@ -104,7 +104,8 @@ def test_both_graphs_are_needed_and_each_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("triples", "entities", "literals"), [(0, None, None), (10, 0, None), (10, 100, 0), (10, 5, -1)]
+    ("triples", "entities", "literals"),
+    [(0, None, None), (10, 0, None), (10, 100, 0), (10, 5, -1)],
 )
 def test_counts_that_cannot_be(triples: int, entities: int | None, literals: int | None) -> None:
     with pytest.raises(ConfigError):

@@ -197,7 +197,7 @@ def add_names(
         value = hashes[number]
         found, place = _find_name(slots, table_heap, table_offsets, heap, start, length, value)
         if found < 0:
-            found = count
+            found = np.int64(count)
             end = table_offsets[count]
             for byte in range(length):
                 table_heap[end + byte] = heap[start + byte]
