@@ -68,7 +68,18 @@ def install(wheel: Path, directory: Path) -> Path:
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
-SUFFIXES = (".py", ".tsv", ".jsonld", ".typed", ".html", ".css", ".js", ".txt", ".properties")
+SUFFIXES = (
+    ".py",
+    ".tsv",
+    ".jsonld",
+    ".typed",
+    ".html",
+    ".css",
+    ".js",
+    ".txt",
+    ".properties",
+    ".json",
+)
 
 
 @pytest.mark.slow
