@@ -106,7 +106,7 @@ def _encode(source: object, *, skip_errors: bool = True) -> tuple[object, ...]:
     return (
         _list_names(encoded, vocabulary),
         # The parsers find bytes that are not UTF-8 before anything else in a block.
-        sorted(triples.skipped, key=lambda skipped: skipped.line),
+        sorted(triples.skipped, key=lambda skipped: skipped.line or 0),
         triples.skipped_count,
         triples.triples_read,
         triples.literals_read,
