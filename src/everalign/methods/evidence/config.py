@@ -90,7 +90,8 @@ class EvidenceParameters(EvidenceSettings):
     max_category_pairs: int = 100_000
 
     # --- Candidate search
-    # Lighter pieces of evidence bring no candidates: they are many and change no ranking. With 0.01
+    # Lighter pieces of evidence bring no candidates: they are many and change no ranking. With
+    # 0.01
     # F1 fell on three of four generated graphs (docs/decisions/0025-scale.md).
     min_evidence_weight: float = 0.005
     # Support counts degree^-discount: entities with many edges gather support by chance. Measured:
@@ -123,7 +124,8 @@ class EvidenceParameters(EvidenceSettings):
     # With fewer, holding out costs more evidence than training gains.
     min_held_out_links: int = 60
     # More teach the classifier little and are worth more as anchors. Measured on two generated
-    # graphs of 1 million triples (one of them alone without other changes): see docs/decisions/0025-scale.md.
+    # graphs of 1 million triples (one of them alone without other changes): see
+    # docs/decisions/0025-scale.md.
     max_held_out_links: int = 2000
     # From here on the held-out links are the only training pairs.
     sufficient_held_out_links: int = 500
