@@ -125,6 +125,27 @@ def build_adjacency(
         >>> adjacency.start.tolist(), adjacency.relation.tolist(), adjacency.neighbour.tolist()
         ([0, 1, 2], [0, 0, 1, 1], [2, 2, 0, 1])
     """
+    return build_with_sharing(graph, config, attributes, capacity)[0]
+
+
+def build_with_sharing(
+    graph: Graph,
+    config: EvidenceParameters,
+    attributes: AttributeTriples | None = None,
+    capacity: GraphCapacity | None = None,
+) -> tuple[Adjacency, IntArray]:
+    """Build the adjacency lists of a graph, and find the entities that share a fact.
+
+    Args:
+        graph: See `build_adjacency`.
+        config: See `build_adjacency`.
+        attributes: See `build_adjacency`.
+        capacity: See `build_adjacency`.
+
+    Returns:
+        The adjacency lists, and for each edge (x, d, y) the first edge of the group of y that
+        leads to all entities with the same relation d to y.
+    """
     entity_count = graph.entity_count
     has_room = capacity is not None
     capacity = capacity or GraphCapacity(entity_count, graph.relation_count)
@@ -155,20 +176,21 @@ def build_adjacency(
     functionality = _compute_functionality(
         directed, is_first, group_end, 2 * graph.relation_count, config
     )
-    inverse_functionality = functionality[inverse]
+    sharing = _find_group_starts(is_first)[inverse]
     literal_edges = np.bincount(node[directed >= 2 * relation_count], minlength=graph.entity_count)
     # Attributes and literals have the highest ids, so that their edges are last in both orders.
     literal_start = (start[1:] - literal_edges)[:entity_capacity]
     # Literals do not count: many labels must not cost an entity its place among candidates.
     degree = np.maximum(literal_start - start[:entity_capacity], 1.0)
-    return Adjacency(
+    adjacency = Adjacency(
         start[:-1].copy(),
         start[1:].copy(),
         directed,
         neighbour,
         group_end,
         functionality,
-        inverse_functionality,
+        # All edges of a group have the same.
+        functionality[sharing],
         # The second order serves binary searches for the edges between two nodes.
         directed[by_neighbour],
         neighbour[by_neighbour],
@@ -178,6 +200,7 @@ def build_adjacency(
         entity_count,
         relation_count,
     )
+    return adjacency, sharing
 
 
 def _add_literals(graph: Graph, attributes: AttributeTriples, more_attributes: int) -> Graph:
@@ -209,6 +232,16 @@ def _mark_group_starts(node: IntArray, directed: IntArray) -> BoolArray:
     is_first = np.ones(len(node), dtype=bool)
     is_first[1:] = (node[1:] != node[:-1]) | (directed[1:] != directed[:-1])
     return is_first
+
+
+@jit_cached()
+def _find_group_starts(is_first: BoolArray) -> IntArray:
+    starts = np.empty(is_first.size, dtype=np.int32)
+    first = 0
+    for edge in range(is_first.size):
+        first = edge if is_first[edge] else first
+        starts[edge] = first
+    return starts
 
 
 @jit_cached()

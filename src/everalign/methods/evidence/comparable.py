@@ -55,12 +55,14 @@ class ComparableEdges(NamedTuple):
 
 @jit_cached()
 def list_comparable_edges(
-    adjacency: Adjacency, matches: Matches, entities: IntArray
+    adjacency: Adjacency, sharing: IntArray, matches: Matches, entities: IntArray
 ) -> ComparableEdges:
     """List the comparable edges of some entities.
 
     Args:
         adjacency: The graph.
+        sharing: For each of its edges the first edge to an entity with the same fact; if it is
+            empty, these are searched for.
         matches: Current matches of its nodes.
         entities: The entities, each once.
 
@@ -97,7 +99,7 @@ def list_comparable_edges(
             group = group_end[group]
         start[n + 1], group_start[n + 1] = count, group_count
     edges, group_relation = edges[:count], group_relation[:group_count]
-    sharing_first, sharing_end = _find_sharing(adjacency, edges)
+    sharing_first, sharing_end = _find_sharing(adjacency, sharing, edges)
     return ComparableEdges(
         start,
         neighbour[edges],
@@ -127,7 +129,9 @@ def _find_best_match(
 
 
 @jit_cached()
-def _find_sharing(adjacency: Adjacency, edges: IntArray) -> tuple[IntArray, IntArray]:
+def _find_sharing(
+    adjacency: Adjacency, sharing: IntArray, edges: IntArray
+) -> tuple[IntArray, IntArray]:
     """For each edge (x, d, y) find the group of the edges (y, d⁻¹, ·), which lead to all x."""
     start, stop, relation, neighbour, group_end = (
         adjacency.start,
@@ -138,7 +142,10 @@ def _find_sharing(adjacency: Adjacency, edges: IntArray) -> tuple[IntArray, IntA
     )
     first, end = np.empty_like(edges), np.empty_like(edges)
     for n in range(edges.size):
-        y = neighbour[edges[n]]
-        first[n] = find_first(relation, start[y], stop[y], relation[edges[n]] ^ 1)
+        if sharing.size > 0:
+            first[n] = sharing[edges[n]]
+        else:
+            y = neighbour[edges[n]]
+            first[n] = find_first(relation, start[y], stop[y], relation[edges[n]] ^ 1)
         end[n] = group_end[first[n]]
     return first, end

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from everalign._numba import jit_cached
 from everalign._parallel import map_chunks
 from everalign.graph import IntArray
-from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray
+from everalign.methods.evidence.adjacency import (
+    Adjacency,
+    BoolArray,
+    FloatArray,
+    OffsetArray,
+)
 from everalign.methods.evidence.hashing import EMPTY, create_keys, find_slot, number_distinct
 from everalign.methods.evidence.relations import (
     UNSEEN,
@@ -54,10 +59,11 @@ class FactPairs(NamedTuple):
     Attributes:
         start: Those of the fact with number n are those from `start[n]` to `stop[n]`.
         stop: See `start`.
-        first: The entities with the other fact are `neighbour[first]` to `neighbour[end]` of the
-            adjacency lists of the other side.
+        first: The entities with the other fact that can be found are `entity[first]` to
+            `entity[end]`.
         end: See `first`.
         weight: The evidence weight.
+        entity: Entities of the other side, those with one fact in one block.
     """
 
     start: OffsetArray
@@ -65,6 +71,7 @@ class FactPairs(NamedTuple):
     first: OffsetArray
     end: OffsetArray
     weight: NDArray[np.float64]
+    entity: IntArray
 
 
 @jit_cached()
@@ -123,9 +130,9 @@ class _OtherFacts(NamedTuple):
         probability: Match probability of y and y'.
         relation: The directed relation d'.
         inverse_functionality: That of all edges (x', d', y').
-        first: The entities with the fact are `neighbour[first]` to `neighbour[end]` of the
-            adjacency lists of the other side.
+        first: The searchable entities with the fact are `entity[first]` to `entity[end]`.
         end: See `first`.
+        entity: Entities of the other side.
     """
 
     number: IntArray
@@ -135,10 +142,16 @@ class _OtherFacts(NamedTuple):
     inverse_functionality: FloatArray
     first: OffsetArray
     end: OffsetArray
+    entity: IntArray
 
 
 def find_fact_pairs(
-    right: Adjacency, matches: Matches, inclusion: Inclusion, facts: Facts, min_weight: float
+    right: Adjacency,
+    matches: Matches,
+    inclusion: Inclusion,
+    facts: Facts,
+    searchable: BoolArray,
+    min_weight: float,
 ) -> FactPairs:
     """Find the facts of the other side that each fact meets.
 
@@ -147,12 +160,13 @@ def find_fact_pairs(
         matches: Current matches of the nodes of this side.
         inclusion: Inclusion of the relations of this side in those of the other.
         facts: The facts.
+        searchable: Which nodes of the other side can be found.
         min_weight: Pairs of facts that weigh less are left out.
 
     Returns:
         The pairs of each fact, by match and by relation.
     """
-    others = _list_other_facts(right, matches, facts.neighbour)
+    others = _list_other_facts(right, matches, facts.neighbour, searchable)
     # By relation: the inclusions of a relation are spread once for all facts with it.
     order = sort_by_relation(facts.relation, len(inclusion.unseen_forward))
 
@@ -166,24 +180,39 @@ def find_fact_pairs(
     start[order] = np.concatenate([c.start + n for c, n in zip(chunks, shifts, strict=True)])
     stop[order] = np.concatenate([c.stop + n for c, n in zip(chunks, shifts, strict=True)])
     first, end, weight = (
-        np.concatenate(column) for column in zip(*(chunk[2:] for chunk in chunks), strict=True)
+        np.concatenate(column) for column in zip(*(chunk[2:5] for chunk in chunks), strict=True)
     )
-    return FactPairs(start, stop, first, end, weight)
+    return FactPairs(start, stop, first, end, weight, others.entity)
 
 
 @jit_cached()
-def _list_other_facts(right: Adjacency, matches: Matches, neighbours: IntArray) -> _OtherFacts:
-    """List what the neighbours meet: those with several relations would look for it each time."""
+def _list_other_facts(
+    right: Adjacency, matches: Matches, neighbours: IntArray, searchable: BoolArray
+) -> _OtherFacts:
+    """List what the neighbours meet: those with several relations would look for it each time.
+
+    Entities that cannot be found, mostly linked ones, are left out here once: each of the others
+    is met many times.
+    """
     right_start, right_stop, right_relation = right.start, right.stop, right.relation
     group_end, functionalities = right.group_end, right.functionality
+    neighbour = right.neighbour
     match_start, match_stop = matches.start, matches.stop
     counterpart, match_probability = matches.counterpart, matches.probability
     nodes, number = number_distinct(neighbours)
     start = np.zeros(nodes.size + 1, dtype=np.int64)
-    count, room = 0, max(64, 4 * nodes.size)
+    room, entity_room = 0, 0
+    for y in nodes:
+        for m in range(match_start[y], match_stop[y]):
+            group = right_start[counterpart[m]]
+            while group < right_stop[counterpart[m]]:
+                if functionalities[group] > 0:
+                    room, entity_room = room + 1, entity_room + group_end[group] - group
+                group = group_end[group]
     probability, functionality = np.empty(room, np.float32), np.empty(room, np.float32)
-    relation = np.empty(room, dtype=np.int32)
+    relation, entities = np.empty(room, np.int32), np.empty(entity_room, np.int32)
     firsts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    count, entity_count = 0, 0
     for n in range(nodes.size):
         for m in range(match_start[nodes[n]], match_stop[nodes[n]]):
             y2 = counterpart[m]
@@ -191,24 +220,22 @@ def _list_other_facts(right: Adjacency, matches: Matches, neighbours: IntArray) 
             # its functionality is the inverse functionality of (x', d', y').
             group = right_start[y2]
             while group < right_stop[y2]:
-                if count == room:
-                    probability = np.concatenate((probability, np.empty_like(probability)))
-                    functionality = np.concatenate((functionality, np.empty_like(functionality)))
-                    relation = np.concatenate((relation, np.empty_like(relation)))
-                    firsts = np.concatenate((firsts, np.empty_like(firsts)))
-                    ends = np.concatenate((ends, np.empty_like(ends)))
-                    room *= 2
-                probability[count], functionality[count] = (
-                    match_probability[m], functionalities[group],
-                )  # fmt: skip
-                relation[count] = right_relation[group] ^ 1
-                firsts[count], ends[count] = group, group_end[group]
-                group = ends[count]
-                count += functionality[count] > 0
+                end = group_end[group]
+                if functionalities[group] > 0:
+                    firsts[count] = entity_count
+                    for edge in range(group, end):
+                        # Without a branch, since nobody could predict it.
+                        entities[entity_count] = neighbour[edge]
+                        entity_count += searchable[neighbour[edge]]
+                    ends[count], relation[count] = entity_count, right_relation[group] ^ 1
+                    probability[count] = match_probability[m]
+                    functionality[count] = functionalities[group]
+                    count += entity_count > firsts[count]
+                group = end
         start[n + 1] = count
     return _OtherFacts(
         number, start, probability[:count], relation[:count], functionality[:count],
-        firsts[:count], ends[:count],
+        firsts[:count], ends[:count], entities[:entity_count],
     )  # fmt: skip
 
 
@@ -222,9 +249,8 @@ def _meet_facts(
 ) -> FactPairs:
     """Find the pairs of some facts; facts and result are in the order of relations."""
     relations, inverse_functionalities = facts.relation, facts.inverse_functionality
-    numbers, other_start, probability, other_relation, functionality, other_first, other_end = (
-        others
-    )
+    numbers, other_start, probability, other_relation, functionality = others[:5]
+    other_first, other_end, entities = others[5:]
     seen_start, seen_other = inclusion.start, inclusion.other
     seen_forward, unseen_forward = inclusion.forward, inclusion.unseen_forward
     seen_backward, unseen_backward = inclusion.backward, inclusion.unseen_backward
@@ -264,4 +290,4 @@ def _meet_facts(
                 weights[count] = weight
                 count += 1
         stop[place] = count
-    return FactPairs(start, stop, firsts[:count], ends[:count], weights[:count])
+    return FactPairs(start, stop, firsts[:count], ends[:count], weights[:count], entities)

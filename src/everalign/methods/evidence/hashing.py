@@ -103,3 +103,24 @@ def number_distinct(ids: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
             count += 1
         number[i] = number_of_slot[slot]
     return distinct[:count].copy(), number
+
+
+def number_sorted(ids: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
+    """Number the distinct ids in ascending order.
+
+    Args:
+        ids: Ids from 0 on, with repetitions.
+
+    Returns:
+        The distinct ids, ascending, and the number of each given one.
+
+    Example:
+        >>> distinct, number = number_sorted(np.array([7, 2, 7]))
+        >>> distinct.tolist(), number.tolist()
+        ([2, 7], [1, 0, 1])
+    """
+    distinct, number = number_distinct(ids)
+    order = np.argsort(distinct)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return distinct[order], rank[number]

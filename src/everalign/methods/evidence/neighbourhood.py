@@ -24,7 +24,7 @@ from everalign.methods.evidence.hashing import (
     Keys,
     create_keys,
     find_slot,
-    number_distinct,
+    number_sorted,
 )
 from everalign.methods.evidence.inclusions import (
     PairInclusions,
@@ -100,12 +100,13 @@ def compare_neighbourhoods(
     Returns:
         Rows of NEIGHBOUR_COLUMNS as seen from the left, and as seen from the right.
     """
-    left_entities, left_numbers = number_distinct(left_ids)
-    right_entities, right_numbers = number_distinct(right_ids)
+    # In order, so that their edges are read in the order in which they are stored.
+    left_entities, left_numbers = number_sorted(left_ids)
+    right_entities, right_numbers = number_sorted(right_ids)
     sides = graphs.left, graphs.right
     edges = (
-        list_comparable_edges(graphs.left, matches.left, left_entities),
-        list_comparable_edges(graphs.right, matches.right, right_entities),
+        list_comparable_edges(graphs.left, graphs.sharing[0], matches.left, left_entities),
+        list_comparable_edges(graphs.right, graphs.sharing[1], matches.right, right_entities),
     )
     limits = FactLimits.from_config(graphs.config)
     counterparts = _list_counterparts(*edges, matches.left)

@@ -26,7 +26,7 @@ from everalign.methods.evidence.adjacency import (
     FloatArray,
     GraphCapacity,
     OffsetArray,
-    build_adjacency,
+    build_with_sharing,
 )
 from everalign.methods.evidence.candidates import (
     CandidateTable,
@@ -72,6 +72,9 @@ class GraphPair:
         rejected: Rows of (left, right) that are no candidates.
         schema_entities: Left and right entities that are classes or properties.
         categories: Which classes and shared values correspond, once there are matches to tell.
+        sharing: For each left and right edge the first edge of those that lead to the entities
+            with the same fact (`build_with_sharing`). Empty where few edges are looked at: they
+            are then found by search.
     """
 
     left: Adjacency
@@ -86,6 +89,7 @@ class GraphPair:
     rejected: IntArray = field(default_factory=lambda: NO_PAIRS)
     schema_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
     categories: CategoryAlignment | None = None
+    sharing: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
 
     @staticmethod
     def from_graphs(
@@ -111,11 +115,20 @@ class GraphPair:
         """
         graphs = left, right
         attributes = literals.attribute_triples if literals else (None, None)
-        left_adjacency, right_adjacency = map_parallel(
-            lambda side: build_adjacency(graphs[side], config, attributes[side], capacities[side]),
+        (left_adjacency, left_sharing), (right_adjacency, right_sharing) = map_parallel(
+            lambda side: build_with_sharing(
+                graphs[side], config, attributes[side], capacities[side]
+            ),
             2,
         )
-        return GraphPair(left_adjacency, right_adjacency, anchors, config, literals=literals)
+        return GraphPair(
+            left_adjacency,
+            right_adjacency,
+            anchors,
+            config,
+            literals=literals,
+            sharing=(left_sharing, right_sharing),
+        )
 
     @property
     def sizes(self) -> tuple[int, int]:

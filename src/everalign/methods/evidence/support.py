@@ -19,6 +19,8 @@ from everalign.methods.evidence.fact_pairs import FactPairs, find_fact_pairs, li
 from everalign.methods.evidence.hashing import EMPTY, Keys, count_slots, create_keys, find_slot
 from everalign.methods.evidence.relations import Inclusion, Matches
 
+# A score in single precision may be this much greater than the product that it stands for.
+ROUNDING = 1 - 1e-6
 CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
 
 Support = tuple[IntArray, IntArray, FloatArray]  # entity, counterpart, support
@@ -86,14 +88,14 @@ def search_candidates(
         Left entity, right entity and support of each pair, in the order of `wanted`, best first.
     """
     facts = list_facts(left, matches, wanted)
-    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, min_weight)
+    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable, min_weight)
     all_wanted = np.ones(len(wanted), dtype=np.bool_)
     nobody = _BestCounterparts.create(all_wanted[:0], max_candidates)
 
     def search_chunk(first: int, end: int) -> Support:
         return _gather_support(
             left, right, facts.start[first : end + 1], facts.number, fact_pairs,
-            wanted[first:end], all_wanted[first:end], searchable, rejected, max_candidates, nobody,
+            wanted[first:end], all_wanted[first:end], rejected, max_candidates, nobody,
         )  # fmt: skip
 
     # The empty chunk gives the arrays their types where nothing is wanted.
@@ -135,14 +137,13 @@ def search_both_sides(
     entities = np.flatnonzero(searchable[0]).astype(np.int32)
     left_wanted = wanted[0][entities]
     facts = list_facts(left, matches, entities)
-    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, min_weight)
+    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable[1], min_weight)
 
     def search_chunk(first: int, end: int) -> tuple[Support, _BestCounterparts]:
         best = _BestCounterparts.create(wanted[1], max_candidates)
         found = _gather_support(
             left, right, facts.start[first : end + 1], facts.number, fact_pairs,
-            entities[first:end], left_wanted[first:end], searchable[1], rejected, max_candidates,
-            best,
+            entities[first:end], left_wanted[first:end], rejected, max_candidates, best,
         )  # fmt: skip
         return found, best
 
@@ -171,7 +172,6 @@ def _gather_support(
     fact_pairs: FactPairs,
     entities: IntArray,
     wanted: BoolArray,
-    searchable: BoolArray,
     rejected: Matches,
     max_candidates: int,
     best: _BestCounterparts,
@@ -183,6 +183,7 @@ def _gather_support(
     """
     left_discount, right_discount = left.degree_discount, right.degree_discount
     best_ids, best_score, best_count, least_score = best
+    right_count = least_score.size
     room = np.count_nonzero(wanted) * max_candidates
     left_ids, right_ids = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
     score = np.empty(room, dtype=np.float32)
@@ -199,22 +200,23 @@ def _gather_support(
             keys = create_keys(most)
             sums, met = np.zeros(keys.size, dtype=np.float64), np.empty(keys.size, dtype=np.int64)
         x_keys = keys[: count_slots(most)]
-        met_count = _sum_weights(
-            x_facts, fact_pairs, right.neighbour, x_rejected, x_keys, sums, met
-        )
-        first = count
+        met_count = _sum_weights(x_facts, fact_pairs, x_rejected, x_keys, sums, met)
+        first, is_wanted, discount = count, wanted[n], left_discount[x]
+        # What support must exceed to be among the best of x, whatever its discount of 1 at most.
+        least_support = 0.0 if is_wanted else np.inf
         for k in range(met_count):
-            x2, support = x_keys[met[k]], sums[met[k]]
-            x_keys[met[k]], sums[met[k]] = EMPTY, 0
-            if wanted[n]:
+            slot = met[k]
+            x2, support = x_keys[slot], sums[slot]
+            x_keys[slot], sums[slot] = EMPTY, 0
+            # Most are worse than the last one of a full list.
+            if support > least_support:
                 # In single precision, as it is stored: equal scores must be equal in both places.
                 s = np.float32(support * right_discount[x2])
-                # Most are worse than the last one of a full list.
-                is_good = count - first < max_candidates or s >= score[count - 1]
-                if is_good and s > 0 and searchable[x2]:
-                    count = _keep_best(right_ids, score, first, count, max_candidates, x2, s)
-            if x2 < least_score.size:
-                s = np.float32(support * left_discount[x])
+                count = _keep_best(right_ids, score, first, count, max_candidates, x2, s)
+                if count - first == max_candidates:
+                    least_support = score[count - 1] * ROUNDING
+            if x2 < right_count:
+                s = np.float32(support * discount)
                 # Strictly: left entities ascend, and the lower id wins a tie.
                 if s > least_score[x2] and s > 0:
                     row = x2 * max_candidates
@@ -245,7 +247,6 @@ def _count_met(facts: IntArray, fact_pairs: FactPairs) -> int:
 def _sum_weights(
     facts: IntArray,
     fact_pairs: FactPairs,
-    neighbour: IntArray,
     rejected: IntArray,
     keys: Keys,
     sums: NDArray[np.float64],
@@ -256,7 +257,7 @@ def _sum_weights(
     Entities and sums are put into the map; `met` lists the slots. Returns their number.
     """
     start, stop, first, end = fact_pairs.start, fact_pairs.stop, fact_pairs.first, fact_pairs.end
-    weights = fact_pairs.weight
+    weights, entity = fact_pairs.weight, fact_pairs.entity
     count = 0
     for x2 in rejected:
         slot = find_slot(keys, x2)
@@ -267,11 +268,11 @@ def _sum_weights(
         for fact_pair in range(start[fact], stop[fact]):
             weight = weights[fact_pair]
             for edge in range(first[fact_pair], end[fact_pair]):
-                slot = find_slot(keys, neighbour[edge])
+                slot = find_slot(keys, entity[edge])
                 # Without a branch, since nobody could predict it.
                 met[count] = slot
                 count += keys[slot] == EMPTY
-                keys[slot] = neighbour[edge]
+                keys[slot] = entity[edge]
                 sums[slot] += weight
     return count
 
