@@ -16,6 +16,9 @@ from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetAr
 from everalign.methods.evidence.relations import Matches
 
 
+MISSED_UNIT = 2.0**-30  # a product of two probabilities has 30 bits
+
+
 class ComparableEdges(NamedTuple):
     """The comparable edges of some entities, and the groups of all their edges.
 
@@ -28,13 +31,15 @@ class ComparableEdges(NamedTuple):
         group: Which of the groups of its entity the edge is in, from 0 on.
         inverse_functionality: That of the edge.
         missed: Best match probability of the neighbour × functionality of the edge: what it adds
-            to the conflict if it is missed and its relation is included for certain.
+            to the conflict if it is missed and its relation is included for certain. In units of
+            MISSED_UNIT, so that what is left of a group when edges are taken from it is exact.
         sharing_first: The entities that have the same relation to this neighbour are
             `neighbour[sharing_first]` to `neighbour[sharing_end]` of the adjacency lists.
         sharing_end: See `sharing_first`.
         group_start: The groups of the n-th entity are those from `group_start[n]` on.
         group_relation: Directed relation of a group.
         group_idf: Its idf.
+        group_missed: The sum of `missed` over its comparable edges.
         comparable: Sum of the best match probabilities of the neighbours of an entity.
         total_idf: Sum of the idf of its groups.
     """
@@ -43,12 +48,13 @@ class ComparableEdges(NamedTuple):
     neighbour: IntArray
     group: IntArray
     inverse_functionality: FloatArray
-    missed: NDArray[np.float64]
+    missed: IntArray
     sharing_first: IntArray
     sharing_end: IntArray
     group_start: OffsetArray
     group_relation: IntArray
     group_idf: FloatArray
+    group_missed: OffsetArray
     comparable: NDArray[np.float64]
     total_idf: NDArray[np.float64]
 
@@ -100,19 +106,28 @@ def list_comparable_edges(
         start[n + 1], group_start[n + 1] = count, group_count
     edges, group_relation = edges[:count], group_relation[:group_count]
     sharing_first, sharing_end = _find_sharing(adjacency, sharing, edges)
+    group_of_edge = group_of_edge[:count]
+    missed, functionality = np.empty(count, dtype=np.int32), adjacency.functionality
+    group_missed = np.zeros(group_count, dtype=np.int64)
+    for n in range(entities.size):
+        for edge in range(start[n], start[n + 1]):
+            # In double precision, where the product of two single ones is exact: the order of the
+            # factors does not matter.
+            product = np.float64(best_match[edge]) * functionality[edges[edge]]
+            missed[edge] = np.int32(product / MISSED_UNIT)
+            group_missed[group_start[n] + group_of_edge[edge]] += missed[edge]
     return ComparableEdges(
         start,
         neighbour[edges],
-        group_of_edge[:count],
+        group_of_edge,
         adjacency.inverse_functionality[edges],
-        # In double precision, where the product of two single ones is exact: the order of the
-        # factors does not matter.
-        best_match[:count].astype(np.float64) * adjacency.functionality[edges],
+        missed,
         sharing_first,
         sharing_end,
         group_start,
         group_relation,
         relation_idf[group_relation],
+        group_missed,
         comparable,
         total_idf,
     )

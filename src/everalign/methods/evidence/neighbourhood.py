@@ -18,7 +18,11 @@ from everalign.methods.evidence.adjacency import (
     find_edge,
     find_first,
 )
-from everalign.methods.evidence.comparable import ComparableEdges, list_comparable_edges
+from everalign.methods.evidence.comparable import (
+    MISSED_UNIT,
+    ComparableEdges,
+    list_comparable_edges,
+)
 from everalign.methods.evidence.hashing import (
     EMPTY,
     Keys,
@@ -220,6 +224,31 @@ def _number_nodes(nodes: IntArray) -> tuple[Keys, IntArray, IntArray, int]:
     return keys, number_of_slot, number, count
 
 
+class _SharedEdges(NamedTuple):
+    """The edges of the entities of one side in each row that the other entity shares.
+
+    Attributes:
+        start: Those of a row are those from `start[row]` to `start[row + 1]`, in order.
+        edge: A comparable edge whose neighbour is matched to a neighbour of the other entity.
+        probability: The greatest probability of such a match.
+    """
+
+    start: OffsetArray
+    edge: IntArray
+    probability: FloatArray
+
+
+@jit_cached()
+def _create_shared(start: OffsetArray, ids: IntArray) -> _SharedEdges:
+    """Make room for all comparable edges of some entities."""
+    room = count_values(start, ids)
+    return _SharedEdges(
+        np.zeros(ids.size + 1, dtype=np.int64),
+        np.empty(room, dtype=np.int32),
+        np.empty(room, dtype=np.float32),
+    )
+
+
 @jit_cached()
 def _sum_support(
     left: ComparableEdges,
@@ -230,49 +259,55 @@ def _sum_support(
     right_ids: IntArray,
     from_left: FloatArray,
     from_right: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[_SharedEdges, _SharedEdges]:
     """Sum the weights of all pieces of evidence for each pair, and find the greatest.
 
-    Returns for each comparable edge of x in each row the greatest probability of a match of its
-    neighbour with a neighbour of x', and the same for x'; 0 where there is no match.
+    Returns the edges of x that x' shares in each row, and those of x' that x shares.
     """
     left_start, right_start = left.start, right.start
     left_group, right_group, group_start = left.group, right.group, right.group_start
     left_inverse, right_inverse = left.inverse_functionality, right.inverse_functionality
     first_inclusion, forward, backward = found.entry, found.forward, found.backward
     right_number, number_count, entry_start, number, entry_edge, probability = counterparts
-    left_shared = np.zeros(count_values(left_start, left_ids), dtype=np.float32)
-    right_shared = np.zeros(count_values(right_start, right_ids), dtype=np.float32)
+    left_shared = _create_shared(left_start, left_ids)
+    right_shared = _create_shared(right_start, right_ids)
+    shared_start, shared_edge, shared_probability = left_shared
+    shared_start2, shared_edge2, shared_probability2 = right_shared
     # Arrays by the numbers of right neighbours are faster than a map of those that x has.
     is_counterpart = np.zeros(number_count, dtype=np.bool_)
     first_hit = np.full(number_count, EMPTY, dtype=np.int32)
-    room = max(1, _find_most(right_start))
-    hit_edge, next_hit = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
-    place, place2, group_place, first = 0, 0, 0, 0
+    next_hit = np.empty(max(1, _find_most(right_start)), dtype=np.int32)
+    count, count2, group_place, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], find_run(left_ids, first)
         first_entry, end_entry = entry_start[left_start[x]], entry_start[left_start[x + 1]]
         for entry in range(first_entry, end_entry):
             is_counterpart[number[entry]] = True
         for row in range(first, end):
-            x2, hit_count = right_ids[row], 0
+            x2, end2 = right_ids[row], count2
             for edge2 in range(right_start[x2], right_start[x2 + 1]):
                 # Without a branch, since nobody could predict it.
-                hit_edge[hit_count] = edge2
-                hit_count += is_counterpart[right_number[edge2]]
+                shared_edge2[end2] = edge2
+                end2 += is_counterpart[right_number[edge2]]
             # The edges to one neighbour in a chain, the first one first.
-            for hit in range(hit_count - 1, -1, -1):
-                neighbour = right_number[hit_edge[hit]]
+            for hit in range(end2 - count2 - 1, -1, -1):
+                neighbour = right_number[shared_edge2[count2 + hit]]
                 next_hit[hit], first_hit[neighbour] = first_hit[neighbour], hit
-            shift, shift2 = place - left_start[x], place2 - right_start[x2]
-            support, best_weight = 0.0, 0.0
+                shared_probability2[count2 + hit] = 0
+            support, best_weight, last_edge = 0.0, 0.0, EMPTY
             # In the order of the edges of x: a sum of floats depends on its order.
-            for entry in range(first_entry, end_entry if hit_count > 0 else first_entry):
+            for entry in range(first_entry, end_entry if end2 > count2 else first_entry):
                 hit, p, edge = first_hit[number[entry]], probability[entry], entry_edge[entry]
+                if hit == EMPTY:
+                    continue
+                if edge != last_edge:
+                    shared_edge[count], shared_probability[count], last_edge = edge, p, edge
+                    count += 1
+                shared_probability[count - 1] = max(shared_probability[count - 1], p)
                 while hit != EMPTY:
-                    edge2 = hit_edge[hit]
-                    left_shared[shift + edge] = max(left_shared[shift + edge], p)
-                    right_shared[shift2 + edge2] = max(right_shared[shift2 + edge2], p)
+                    place2 = count2 + hit
+                    edge2 = shared_edge2[place2]
+                    shared_probability2[place2] = max(shared_probability2[place2], p)
                     at = first_inclusion[group_place + right_group[edge2]] + left_group[edge]
                     weight = compute_evidence_weight(
                         p, forward[at], backward[at], left_inverse[edge], right_inverse[edge2]
@@ -280,12 +315,12 @@ def _sum_support(
                     support += weight
                     best_weight = max(best_weight, weight)
                     hit = next_hit[hit]
-            for hit in range(hit_count):
-                first_hit[right_number[hit_edge[hit]]] = EMPTY
+            for place2 in range(count2, end2):
+                first_hit[right_number[shared_edge2[place2]]] = EMPTY
             from_left[row, SUPPORT], from_left[row, BEST_WEIGHT] = support, best_weight
             from_right[row, SUPPORT], from_right[row, BEST_WEIGHT] = support, best_weight
-            place += left_start[x + 1] - left_start[x]
-            place2 += right_start[x2 + 1] - right_start[x2]
+            count2 = end2
+            shared_start[row + 1], shared_start2[row + 1] = count, count2
             group_place += group_start[x2 + 1] - group_start[x2]
         for entry in range(first_entry, end_entry):
             is_counterpart[number[entry]] = False
@@ -307,39 +342,44 @@ def _compare_facts(
     adjacency: Adjacency,
     edges: ComparableEdges,
     ids: IntArray,
-    best_shared: FloatArray,
+    shared_edges: _SharedEdges,
     best_inclusion: FloatArray,
     limits: FactLimits,
     out: FloatArray,
 ) -> None:
     """Compare the facts of x with those of x': which are shared, and which are in conflict."""
-    start, group, group_start, group_idf = (
-        edges.start, edges.group, edges.group_start, edges.group_idf,
+    group, group_start, group_idf, group_missed = (
+        edges.group, edges.group_start, edges.group_idf, edges.group_missed,
     )  # fmt: skip
     missed, inverse_functionality = edges.missed, edges.inverse_functionality
     sharing_first, sharing_end, neighbour = (
         edges.sharing_first, edges.sharing_end, adjacency.neighbour,
     )  # fmt: skip
+    start, shared_edge, probability = shared_edges
     facts = np.empty(limits.max_facts, dtype=np.int32)
     room = np.empty(limits.max_facts, dtype=np.int64)
-    place, group_place = 0, 0
+    # What the edges of each group of x that are not shared add to the conflict.
+    remaining = np.empty(max(1, _find_most(group_start)), dtype=np.int64)
+    group_place = 0
     for row in range(ids.size):
         x = ids[row]
-        overlap, shared, conflict, total_idf = 0.0, 0.0, 0.0, edges.total_idf[x]
-        for k in range(group_start[x + 1] - group_start[x]):
-            overlap += best_inclusion[group_place + k] * group_idf[group_start[x] + k]
-        fact_count, shared_count = 0, 0
-        for edge in range(start[x], start[x + 1]):
-            p = best_shared[place]
-            place += 1
+        first_group, group_count = group_start[x], group_start[x + 1] - group_start[x]
+        remaining[:group_count] = group_missed[first_group : first_group + group_count]
+        fact_count, shared_count, shared = 0, 0, 0.0
+        for place in range(start[row], start[row + 1]):
+            edge, p = shared_edge[place], probability[place]
             shared += p
+            # A weak match says neither that the fact is shared nor that it is missing.
+            remaining[group[edge]] -= missed[edge]
             if p >= limits.min_probability:
                 shared_count += 1
                 fact_count = insert_fact(facts, fact_count, inverse_functionality, edge)
-            # A weak match says neither that the fact is shared nor that it is missing.
-            elif p == 0:
-                conflict += missed[edge] * best_inclusion[group_place + group[edge]]
-        group_place += group_start[x + 1] - group_start[x]
+        overlap, conflict, total_idf = 0.0, 0.0, edges.total_idf[x]
+        for k in range(group_count):
+            inclusion = best_inclusion[group_place + k]
+            overlap += inclusion * group_idf[first_group + k]
+            conflict += remaining[k] * MISSED_UNIT * inclusion
+        group_place += group_count
         out[row, SHARED], out[row, COMPARABLE] = shared, edges.comparable[x]
         out[row, CONFLICT], out[row, SHARED_COUNT] = conflict, shared_count
         out[row, RELATION_OVERLAP] = overlap / total_idf if total_idf > 0 else 0
