@@ -258,8 +258,9 @@ class SpillingAllocator:
                 f"{self.scratch}: the disk is full: {in_files} of arrays were there already; "
                 "choose another directory with --scratch, or more memory with --memory"
             )
-        reason = f" ({os.strerror(code)})" if code else ""
-        return f"memory is exhausted{reason}; {in_files} of arrays were in {self.scratch}"
+        if code and code != errno.ENOMEM:
+            return f"{self.scratch}: no file for an array beyond --memory: {os.strerror(code)}"
+        return f"memory is exhausted; {in_files} of arrays were in {self.scratch}"
 
 
 _allocator: SpillingAllocator | None = None

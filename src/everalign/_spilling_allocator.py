@@ -81,6 +81,7 @@ _fallocate = _declare("posix_fallocate", 3, types.int32)
 _strtoll = _declare("strtoll", 3)
 _lock = _declare("pthread_mutex_lock", 1, types.int32)
 _unlock = _declare("pthread_mutex_unlock", 1, types.int32)
+_errno_location = _declare("__errno_location", 0, types.CPointer(types.int32))
 
 
 @njit
@@ -150,7 +151,7 @@ def _map_block(control: Any, size: int) -> int:
     _memset(control[SUFFIX_ADDRESS], 88, 6)  # XXXXXX
     descriptor = _mkstemp(control[TEMPLATE_ADDRESS])
     if descriptor < 0:
-        control[ERROR_CODE] = _ENOMEM
+        control[ERROR_CODE] = _errno_location()[0]
         return 0
     _unlink(control[TEMPLATE_ADDRESS])
     # Room on the disk is taken now: a page that cannot be written later would end the process.
@@ -159,8 +160,8 @@ def _map_block(control: Any, size: int) -> int:
         code = _fallocate(descriptor, 0, length)
     address = -1
     if code == 0:
-        code = _ENOMEM
         address = _mmap(0, length, _PROT_READ_WRITE, _MAP_SHARED, descriptor, 0)
+        code = _errno_location()[0]
     _close(descriptor)
     if address == -1:
         control[ERROR_CODE] = code
