@@ -144,6 +144,22 @@ def test_arrays_of_numpy_threads_and_kernels_stay_below_the_limit(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_small_objects_stay_below_the_limit(tmp_path: Path) -> None:
+    output = run_script(
+        """
+        with limit_memory(LIMIT, sys.argv[1]):
+            names = [f"a name that is not like any other {number}" for number in range(5_000_000)]
+            assert anonymous_memory_bytes() < LIMIT
+            assert control()[words.MAPPED_BYTES] > 100_000_000
+            assert len(set(names[::1000])) == 5000
+        del names
+        print("done")
+        """,
+        tmp_path,
+    )
+    assert "done" in output
+
+
 def test_threads_allocate_and_free_at_once(tmp_path: Path) -> None:
     output = run_script(
         """

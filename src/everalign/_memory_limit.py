@@ -4,9 +4,10 @@
         aligner.update(...)
 
 Within, arrays that do not fit are mapped files (`everalign._spilling_allocator`). NumPy is given
-the allocator by its own interface (NEP 49). Numba takes its memory from CPython, whose allocator
-of large objects is replaced as well. Once set, the latter stays for the life of the process, since
-blocks that it gave out are freed by it; after the limit has ended, it makes no more files.
+the allocator by its own interface (NEP 49). Numba takes its memory from CPython, whose allocators
+of large objects, and of the arenas in which small ones are, are replaced as well. Once set, the
+latter stay for the life of the process, since blocks that they gave out are freed by them; after
+the limit has ended, they make no more files.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 MIN_WORKING_BYTES = 200 * 10**6
 # What is not asked of the allocator, such as the buffers of a sort, or is there before it knows.
 RESERVED_SHARE = 0.05
+RESERVED_BYTES = 40 * 10**6
 # What a fit holds at its peak, from measurements of 3 and 10 million triples. Only a warning
 # before hours are lost depends on it.
 ARRAY_BYTES_PER_STATEMENT = 300
@@ -162,6 +164,16 @@ class _PythonAllocator(ctypes.Structure):
     )
 
 
+class _ArenaAllocator(ctypes.Structure):
+    """PyObjectArenaAllocator of CPython's C API."""
+
+    _fields_ = (
+        ("context", ctypes.c_void_p),
+        ("alloc", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+    )
+
+
 class SpillingAllocator:
     """The allocator of this process. There is one, and it is never taken away."""
 
@@ -188,6 +200,10 @@ class SpillingAllocator:
         )
         self._python = _PythonAllocator(address, *functions, compiled.release.address)
         ctypes.pythonapi.PyMem_SetAllocator(_RAW_DOMAIN, ctypes.byref(self._python))
+        self._arenas = _ArenaAllocator(
+            address, compiled.allocate_arena.address, compiled.release_arena.address
+        )
+        ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(self._arenas))
         _nrt_python.memsys_use_cpython_allocator()
         self._capsule = _make_capsule(ctypes.addressof(self._numpy), b"mem_handler")
         self._set_handler = _find_numpy_function(_SET_HANDLER)
@@ -223,7 +239,7 @@ class SpillingAllocator:
         control[words.TEMPLATE_ADDRESS] = ctypes.addressof(self._template)
         control[words.SUFFIX_ADDRESS] = ctypes.addressof(self._template) + len(self._template) - 7
         control[words.STATM_DESCRIPTOR] = os.open("/proc/self/statm", os.O_RDONLY)
-        control[words.LIMIT] = round(limit * (1 - RESERVED_SHARE))
+        control[words.LIMIT] = round(limit * (1 - RESERVED_SHARE)) - RESERVED_BYTES
         control[words.BASE] = max(base - int(control[words.HELD_BYTES]), 0)
         control[words.ERROR_CODE] = 0
         control[words.PEAK_MAPPED_BYTES] = control[words.MAPPED_BYTES]

@@ -1,9 +1,10 @@
 """An allocator that keeps large blocks in files when memory is short (internal).
 
-Compiled functions with the signatures that NumPy (NEP 49) and CPython (`PyMem_SetAllocator`)
-expect of an allocator. Small blocks come from the C library. A large block comes from it as long
-as the anonymous memory of the process stays below a limit; otherwise it is a shared mapping of an
-unlinked file, whose pages the system writes to the disk when it needs the memory.
+Compiled functions with the signatures that NumPy (NEP 49) and CPython (`PyMem_SetAllocator`,
+`PyObject_SetArenaAllocator`) expect of an allocator. Small blocks come from the C library. A large
+block comes from it as long as the anonymous memory of the process stays below a limit; otherwise
+it is a shared mapping of an unlinked file, whose pages the system writes to the disk when it needs
+the memory.
 
 No Python code runs in them: numba calls allocators without the interpreter lock. All that they
 know is in one array of 64-bit words, the control block, whose address they are given. See
@@ -50,6 +51,7 @@ HUGE_PAGE_BYTES = 4 << 20
 PAGE_BYTES = 4096
 _PROT_READ_WRITE = 3
 _MAP_SHARED = 1
+_MAP_PRIVATE_ANONYMOUS = 0x22
 _MADV_HUGEPAGE = 14
 _EINTR = 4
 _ENOMEM = 12
@@ -288,6 +290,40 @@ def _resize(control: Any, address: int, size: int) -> int:
         _memcpy(moved, address, min(old_size, size))
         _release(control, address)
     return moved
+
+
+@njit
+def _allocate_arena(control: Any, size: int) -> int:
+    mutex = control[SELF_ADDRESS] + 8 * MUTEX
+    _lock(mutex)
+    if _must_map(control, size):
+        address = _map_block(control, size)
+    else:
+        address = _mmap(0, size, _PROT_READ_WRITE, _MAP_PRIVATE_ANONYMOUS, -1, 0)
+        if address == -1:
+            control[ERROR_CODE] = _errno_location()[0]
+            address = 0
+        else:
+            control[HELD_BYTES] += size
+    _unlock(mutex)
+    return address
+
+
+@cfunc(_word(_block, _word), cache=True)
+def allocate_arena(control: Any, size: int) -> int:
+    """Allocate an arena, in which CPython has its small objects."""
+    return _allocate_arena(control, size)
+
+
+@cfunc(types.void(_block, _word, _word), cache=True)
+def release_arena(control: Any, address: int, size: int) -> None:
+    """Free an arena, also one from before this allocator was set."""
+    length = _get_mapped_size(control, address)
+    if length:
+        _unmap_block(control, address, length)
+    else:
+        _munmap(address, size)
+        _count_held(control, -size)
 
 
 @cfunc(_word(_block, _word), cache=True)
