@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 # Type checkers do not follow `__getattr__` below.
 if TYPE_CHECKING:
+    from everalign._memory_limit import limit_memory
     from everalign._parallel import Engine, use_engine
     from everalign._progress import Progress
     from everalign.aligner import Aligner
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         EngineError,
         EverAlignError,
         InputError,
+        MemoryLimitError,
         SeedError,
         StateDamagedError,
         StateError,
@@ -104,6 +106,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Names are imported when they are first used: the command line must not wait for all of them.
 _MODULES = {
+    "_memory_limit": ["limit_memory"],
     "_parallel": ["Engine", "use_engine"],
     "_progress": ["Progress"],
     "aligner": ["Aligner"],
@@ -119,6 +122,7 @@ _MODULES = {
         "EngineError",
         "EverAlignError",
         "InputError",
+        "MemoryLimitError",
         "SeedError",
         "StateDamagedError",
         "StateError",
@@ -240,6 +244,7 @@ __all__ = [
     "LinkEvent",
     "LinkPage",
     "LiteralFact",
+    "MemoryLimitError",
     "Method",
     "MethodEntry",
     "Neighbour",
@@ -270,6 +275,7 @@ __all__ = [
     "Verification",
     "VersionReport",
     "__version__",
+    "limit_memory",
     "list_methods",
     "plan_alignment",
     "register_method",

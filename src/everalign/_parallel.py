@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
@@ -76,14 +76,37 @@ class ThreadEngine:
             return
         # The threads live for one call. A pool that stays (OpenMP, numba's own) keeps spinning
         # while it has nothing to do, and slows down everything else on a machine that is busy.
-        with ThreadPoolExecutor(workers) as pool:
+        with ContextThreadPool(workers) as pool:
             for _ in pool.map(run, range(len(bounds))):
                 pass
 
 
 _THREADS = ThreadEngine()
-# A thread that an engine starts has a context of its own: chunks within chunks stay in threads.
 _current: ContextVar[Engine] = ContextVar("engine", default=_THREADS)
+
+
+class ContextThreadPool(ThreadPoolExecutor):
+    """Threads that have the context of who calls them, as NumPy's allocator is part of it.
+
+    Chunks within chunks stay in threads.
+    """
+
+    def submit(
+        self, function: Callable[..., Result], /, *args: Any, **kwargs: Any
+    ) -> Future[Result]:
+        """Call a function in a thread.
+
+        Args:
+            function: The function.
+            *args: Its arguments.
+            **kwargs: Its named arguments.
+
+        Returns:
+            Its result, when it is there.
+        """
+        context = copy_context()
+        context.run(_current.set, _THREADS)
+        return super().submit(context.run, function, *args, **kwargs)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import IO, Any
 # Windows locks ranges of bytes, and a locked range cannot be read by others. One byte far behind
 # the end is locked, so that whoever finds the file locked can still read who holds it.
 LOCKED_BYTE = 1 << 30
-_M_ARENA_MAX = -8  # of malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8  # of malloc.h
 
 
 def _optional_module(name: str) -> Any:
@@ -55,9 +55,63 @@ def limit_arenas(count: int) -> None:
     Args:
         count: The largest number of heaps.
     """
+    _set_allocation_options({_M_ARENA_MAX: count})
+
+
+def return_free_blocks(size: int) -> None:
+    """Let the C library of Linux return large blocks to the system as soon as they are free. By
+    default, it learns to keep ever larger ones, up to 32 MB each.
+
+    Args:
+        size: The bytes of a large block.
+    """
+    _set_allocation_options({_M_MMAP_THRESHOLD: size, _M_TRIM_THRESHOLD: 2 * size})
+
+
+def _set_allocation_options(options: dict[int, int]) -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
-        mallopt(_M_ARENA_MAX, count)
+        for option, value in options.items():
+            mallopt(option, value)
+
+
+def anonymous_memory_bytes() -> int:
+    """Measure the anonymous memory of this process: what it holds beyond files that are mapped.
+
+    Returns:
+        The bytes; 0 where the system does not tell.
+
+    >>> anonymous_memory_bytes() >= 0
+    True
+    """
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+def find_file_system(directory: Path) -> str:
+    """Find out which file system a directory is on.
+
+    Args:
+        directory: A directory that exists.
+
+    Returns:
+        Its name, such as "ext4"; an empty string where the system does not tell.
+    """
+    device = directory.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    for line in mounts.splitlines():
+        # Fields of the mount, a dash, and fields of the file system.
+        mount, _, file_system = line.partition(" - ")
+        if mount.split()[2] == number:
+            return file_system.split()[0]
+    return ""
 
 
 @contextmanager

@@ -4,6 +4,7 @@
     ├── InputError            a file, or a line in it, is not as expected
     │   └── SeedError         trusted links or decisions that contradict the graphs or each other
     ├── ConfigError           a setting that does not exist or cannot have this value
+    ├── MemoryLimitError      a memory limit cannot be kept
     ├── EngineError           the engine that is to do the work cannot be reached or has failed
     └── StateError            the state directory cannot be used as asked
         ├── StateLockedError  another process is working on it
@@ -78,6 +79,10 @@ class ConfigError(EverAlignError):
 
 class EngineError(EverAlignError):
     """The engine that is to do the work cannot be reached or has failed."""
+
+
+class MemoryLimitError(EverAlignError):
+    """A memory limit cannot be kept: too little memory, or no room on the disk for the rest."""
 
 
 class StateError(EverAlignError):

@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from everalign._memory_limit import check_scratch_room
 from everalign._platform import peak_memory_mb
 from everalign._progress import Progress, no_progress
 from everalign.cardinality import Cardinality
@@ -182,6 +183,7 @@ def create_alignment(
     graphs = [
         delta.arrays.get(get_added_array_name(side, "triples"), NO_TRIPLES) for side in SIDES
     ]
+    check_scratch_room(sum(map(len, delta.arrays.values())))
     prefixes = combine_prefixes([delta.prefixes])
     config = resolve_classes(config, vocabularies, graphs, prefixes.expand_curie)
     if StateStore.exists(path):

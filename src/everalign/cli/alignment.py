@@ -21,6 +21,7 @@ from everalign.cli.inputs import (
     reader_options,
     state_argument,
 )
+from everalign.cli.memory_options import MemoryChoice, add_memory_options
 from everalign.cli.output import (
     ProgressBar,
     format_count,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         "everalign init my.state --left abt.csv --right buy.csv --id-column left=sku",
         "everalign init my.state --left zh.nt.gz --right en.nt.gz --engine spark"
         " --master spark://host:7077 --engine-directory /shared/run",
+        "everalign init my.state --left zh.nt.gz --right en.nt.gz --seeds seeds.tsv --memory 4GB",
     )
 )
 @state_argument
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
 @source_options
 @add_table_options
 @add_engine_options
+@add_memory_options
 def init(
     state: Path,
     left: tuple[Path | str, ...],
@@ -92,6 +95,7 @@ def init(
     sources: SourceChoices,
     tables: TableOptions,
     engine: EngineChoice,
+    memory: MemoryChoice,
 ) -> None:
     """Create an alignment of two graphs.
 
@@ -110,6 +114,7 @@ def init(
     )
     sources = tables.check({"left": left, "right": right}, sources, state)
     with (
+        memory.use(state),
         engine.use(state),
         ProgressBar("fit") as bar,
         open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,
@@ -197,6 +202,7 @@ def init(
 @source_options
 @add_table_options
 @add_engine_options
+@add_memory_options
 @json_option
 def update(
     state: Path,
@@ -219,6 +225,7 @@ def update(
     sources: SourceChoices,
     tables: TableOptions,
     engine: EngineChoice,
+    memory: MemoryChoice,
     as_json: bool,
 ) -> None:
     """Apply changes to both graphs and update the links.
@@ -235,6 +242,7 @@ def update(
     }
     sources = tables.check(given, sources, state)
     with (
+        memory.use(state),
         engine.use(state),
         ProgressBar("update") as bar,
         open_readers(graph_filter, skip_errors, bar, sources, tables, state) as open_reader,

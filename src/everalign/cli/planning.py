@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from everalign.cli.inputs import FILE, combine_options, format_examples, json_option
+from everalign.cli.memory_options import ByteSize
 from everalign.cli.output import (
     ProgressBar,
     format_bytes,
@@ -23,43 +24,7 @@ if TYPE_CHECKING:
     from everalign.planning.costs import GraphCounts
     from everalign.planning.plan import AlignmentPlan, OperationCost
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
-
-
-class ByteSize(click.ParamType[int]):
-    """A size such as 4GB or 512MiB."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse a size.
-
-        Args:
-            value: The text, or a value that is converted already.
-            param: The parameter, for the message.
-            ctx: The context, for the message.
-
-        Returns:
-            The bytes.
-
-        Raises:
-            click.BadParameter: The text is not a size.
-
-        Example:
-            >>> ByteSize().convert("4GB", None, None), ByteSize().convert("1KiB", None, None)
-            (4000000000, 1024)
-        """
-        if isinstance(value, int):
-            return value
-        found = _SIZE.fullmatch(value.strip())
-        if not found:
-            self.fail(f"expected a size such as 4GB, found {value!r}", param, ctx)
-        number, unit, binary = found.groups()
-        units = _BINARY_UNITS if binary and unit else _UNITS
-        return round(float(number) * units[unit.upper()])
 
 
 class DeltaSize(click.ParamType[float]):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from everalign._parallel import thread_count
+from everalign._parallel import ContextThreadPool, thread_count
 from everalign.errors import InputError
 from everalign.graph.line_kernels import (
     CLASSES,
@@ -139,7 +139,7 @@ def encode_blocks(blocks: Iterable[LineBlock]) -> Iterator[EncodedBlock]:
     source = iter(blocks)
     waiting: deque[Future[EncodedBlock]] = deque()
     failure: InputError | None = None
-    with ThreadPoolExecutor(threads) as pool:
+    with ContextThreadPool(threads) as pool:
         try:
             while True:
                 # No more than a few: a file must not fill the memory.

@@ -17,6 +17,9 @@ from everalign.literals.ngrams import Hashes, Starts, TextFeatures
 CHUNK_COUNT = 8
 MAX_FREQUENCY = 0.05  # share of all texts: a feature of more texts tells nothing
 MIN_COMMON_COUNT = 50  # texts; in small graphs no feature of fewer is taken for common
+# In large graphs a feature of more texts is common: a share alone would let the search visit ever
+# longer lists for each of ever more texts. From 200,000 texts on this is less than the share.
+MAX_UNCOMMON_COUNT = 10_000
 
 
 # For each row the similarities and the numbers of its nearest ones, best first.
@@ -177,7 +180,8 @@ def inverse_frequency(left: SparseMatrix, right: SparseMatrix, column_count: int
     text_count = left.row_count + right.row_count
     weight = np.log1p(text_count / np.maximum(count, 1))
     # Weight 0 keeps them out of the index: their lists are the longest and cost most.
-    weight[count > max(MAX_FREQUENCY * text_count, MIN_COMMON_COUNT)] = 0.0
+    most = min(max(MAX_FREQUENCY * text_count, MIN_COMMON_COUNT), MAX_UNCOMMON_COUNT)
+    weight[count > most] = 0.0
     return weight.astype(np.float32)
 
 
