@@ -33,17 +33,27 @@ _INSERTION_SIZE = 12
 @jit_cached()
 def read_word(text: Bytes, place: int) -> np.uint64:
     """Read eight bytes as a number."""
-    # The compiler makes one load of this.
+    # The compiler makes one load of this. Not with signed places, which might count from the end.
+    first = _WORD(place)
     return (
-        _WORD(text[place])
-        | _WORD(text[place + 1]) << _WORD(8)
-        | _WORD(text[place + 2]) << _WORD(16)
-        | _WORD(text[place + 3]) << _WORD(24)
-        | _WORD(text[place + 4]) << _WORD(32)
-        | _WORD(text[place + 5]) << _WORD(40)
-        | _WORD(text[place + 6]) << _WORD(48)
-        | _WORD(text[place + 7]) << _WORD(56)
+        _WORD(text[first])
+        | _WORD(text[first + _WORD(1)]) << _WORD(8)
+        | _WORD(text[first + _WORD(2)]) << _WORD(16)
+        | _WORD(text[first + _WORD(3)]) << _WORD(24)
+        | _WORD(text[first + _WORD(4)]) << _WORD(32)
+        | _WORD(text[first + _WORD(5)]) << _WORD(40)
+        | _WORD(text[first + _WORD(6)]) << _WORD(48)
+        | _WORD(text[first + _WORD(7)]) << _WORD(56)
     )
+
+
+@jit_cached()
+def copy_span(source: Bytes, start: int, stop: int, target: Bytes, place: int) -> None:
+    """Copy a span of bytes to another place."""
+    # Unsigned, as in `read_word`: many bytes are copied at a time.
+    first, other = _WORD(start), _WORD(place)
+    for byte in range(_WORD(stop - start)):
+        target[other + byte] = source[first + byte]
 
 
 @jit_cached()
@@ -76,6 +86,9 @@ def spans_equal(first: Bytes, start: int, second: Bytes, other_start: int, lengt
         if read_word(first, start + place) != read_word(second, other_start + place):
             return False
         place += 8
+    if length >= 8:
+        # The last eight bytes, some of them for the second time.
+        return read_word(first, start + length - 8) == read_word(second, other_start + length - 8)
     while place < length:
         if first[start + place] != second[other_start + place]:
             return False
@@ -199,8 +212,7 @@ def add_names(
         if found < 0:
             found = np.int64(count)
             end = table_offsets[count]
-            for byte in range(length):
-                table_heap[end + byte] = heap[start + byte]
+            copy_span(heap, start, start + length, table_heap, end)
             table_offsets[count + 1] = end + length
             table_hashes[count] = value
             slots[place] = (value & _HIGH_HALF) | _WORD(count + 1)
@@ -219,9 +231,7 @@ def gather_names(heap: Bytes, starts: Offsets, stops: Offsets) -> tuple[Bytes, O
         offsets[number + 1] = offsets[number] + stops[number] - starts[number]
     gathered = np.empty(offsets[-1], np.uint8)
     for number in range(len(starts)):
-        start, target = starts[number], offsets[number]
-        for byte in range(stops[number] - start):
-            gathered[target + byte] = heap[start + byte]
+        copy_span(heap, starts[number], stops[number], gathered, offsets[number])
     return gathered, offsets
 
 
