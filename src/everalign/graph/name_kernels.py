@@ -238,11 +238,19 @@ def gather_names(heap: Bytes, starts: Offsets, stops: Offsets) -> tuple[Bytes, O
 @jit_cached()
 def _read_word(heap: Bytes, start: int, stop: int) -> np.uint64:
     """The next eight bytes as a number that sorts as they do; zeros stand behind the end."""
-    word = _WORD(0)
     if start + 8 <= stop:
-        for byte in range(8):
-            word = (word << _WORD(8)) | _WORD(heap[start + byte])
-        return word
+        first = _WORD(start)
+        return (
+            _WORD(heap[first]) << _WORD(56)
+            | _WORD(heap[first + _WORD(1)]) << _WORD(48)
+            | _WORD(heap[first + _WORD(2)]) << _WORD(40)
+            | _WORD(heap[first + _WORD(3)]) << _WORD(32)
+            | _WORD(heap[first + _WORD(4)]) << _WORD(24)
+            | _WORD(heap[first + _WORD(5)]) << _WORD(16)
+            | _WORD(heap[first + _WORD(6)]) << _WORD(8)
+            | _WORD(heap[first + _WORD(7)])
+        )
+    word = _WORD(0)
     for byte in range(8):
         word = word << _WORD(8)
         if start + byte < stop:
@@ -255,11 +263,10 @@ def _is_less(heap: Bytes, offsets: Offsets, first: int, second: int, depth: int)
     """Compare the rests of two names, as `bytes` are compared."""
     start, stop = offsets[first] + depth, offsets[first + 1]
     other, other_stop = offsets[second] + depth, offsets[second + 1]
-    while start < stop and other < other_stop:
-        if heap[start] != heap[other]:
-            return bool(heap[start] < heap[other])
-        start += 1
-        other += 1
+    limit = min(stop - start, other_stop - other)
+    shared = _measure_shared(heap, start, other, 0, limit)
+    if shared < limit:
+        return bool(heap[start + shared] < heap[other + shared])
     return bool(stop - start < other_stop - other)
 
 
@@ -287,6 +294,19 @@ def _sort_few(
 
 
 @jit_cached()
+def _measure_shared(heap: Bytes, first: int, second: int, depth: int, limit: int) -> int:
+    """Count the bytes that two names have in common, some of which are known and skipped."""
+    shared = depth
+    while shared + 8 <= limit and read_word(heap, first + shared) == read_word(
+        heap, second + shared
+    ):
+        shared += 8
+    while shared < limit and heap[first + shared] == heap[second + shared]:
+        shared += 1
+    return shared
+
+
+@jit_cached()
 def _read_words(
     heap: Bytes,
     offsets: Offsets,
@@ -302,10 +322,7 @@ def _read_words(
     for place in range(start + 1, stop):
         other_start = offsets[order[place]]
         shared = min(shared, offsets[order[place] + 1] - other_start)
-        byte = depth
-        while byte < shared and heap[first_start + byte] == heap[other_start + byte]:
-            byte += 1
-        shared = byte
+        shared = _measure_shared(heap, first_start, other_start, depth, shared)
     for place in range(start, stop):
         number = order[place]
         words[place] = _read_word(heap, offsets[number] + shared, offsets[number + 1])
@@ -421,8 +438,6 @@ def measure_separators(heap: Bytes, offsets: Offsets, numbers: Offsets) -> Offse
         length = offsets[numbers[place] + 1] - start
         before = offsets[numbers[place] - 1]
         limit = min(length, start - before)
-        shared = 0
-        while shared < limit and heap[start + shared] == heap[before + shared]:
-            shared += 1
+        shared = _measure_shared(heap, start, before, 0, limit)
         lengths[place] = min(shared + 1, length)
     return lengths
