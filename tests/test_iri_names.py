@@ -5,13 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from everalign import Aligner, ChangeSet, Config
-from everalign.graph.iri_names import IRI_NAME_ATTRIBUTE
+from everalign.graph import NameIndex, Vocabulary
+from everalign.graph.iri_kernels import mark_identifiers
+from everalign.graph.iri_names import IRI_NAME_ATTRIBUTE, encode_iri_names, extract_iri_names
+from everalign.graph.name_kernels import hash_names
+from everalign.graph.name_table import HASH_KEY
+from everalign.graph.packed_names import pack_names
 from everalign.session import AlignmentSession
 from everalign.task import UpdateContext
 
 BASE = "http://example.org/"
+IRI_PARTS = (
+    *("http://", "x.org", "/", "#", "_:", "resource", "/resource/", "Q", "P", "42", "deadbeef"),
+    *("12345", "tt", ":", "-", ".", "_", "%41", "é", "abc", "K2", "A", "f", "0", " ", "\x7f"),
+)
 ROME = [(BASE + "Rome", "in", BASE + "Italy"), (BASE + "Rome", "label", '"Roma"')]
 OSLO = [(BASE + "Oslo", "in", BASE + "Q20"), (BASE + "Oslo", "label", '"Oslo"')]
 RIGHT = [("Roma", "in", "Italia"), ("Oslo", "in", "Norvegia")]
@@ -93,3 +104,40 @@ def test_names_are_not_taken_from_iris_unless_wanted(tmp_path: Path) -> None:
     config = Config(method="evidence", names_from_iris=False)
     aligner = Aligner.create(tmp_path / "state", ROME, RIGHT, config=config)
     assert list_literals(aligner) == {("Rome", "label", '"Roma"')}
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.lists(st.sampled_from(IRI_PARTS), min_size=1, max_size=8).map("".join),
+            st.text(st.sampled_from("abcfgQPL0123456789-:.AZ"), min_size=1, max_size=10).map(
+                "http://x.org/{}".format
+            ),
+        ),
+        min_size=1,
+    )
+)
+def test_what_is_left_out_at_once_has_no_readable_name(entities: list[str]) -> None:
+    packed = pack_names(entities)
+    marks = mark_identifiers(packed.heap, packed.offsets)
+    names = extract_iri_names(entities)
+    assert [name for name, mark in zip(names, marks, strict=True) if mark and name] == []
+
+
+def test_common_identifiers_are_left_out_at_once() -> None:
+    entities = ["_:b0", *(f"http://x.org/entity/{code}" for code in ("Q42", "00ab12cd", "77"))]
+    packed = pack_names(entities)
+    assert mark_identifiers(packed.heap, packed.offsets).all()
+
+
+def test_packed_names_are_encoded_as_others_are() -> None:
+    iris = [f"http://x.org/{name}" for name in ("Ada_Lovelace", "Q42", "00ab12cd", "Zürich")]
+    encoded = []
+    for entities in (NameIndex(), NameIndex(iris)):
+        if not len(entities):
+            packed = pack_names(iris)
+            entities.get_or_add_packed(packed, hash_names(packed.heap, packed.offsets, HASH_KEY))
+        vocabulary = Vocabulary(entities=entities)
+        rows = encode_iri_names(vocabulary, known_count=0)
+        encoded.append((rows.tolist(), list(vocabulary.literals)))
+    assert encoded[0] == encoded[1] == ([[0, 0, 0], [3, 0, 1]], ['"Ada Lovelace"', '"Zürich"'])

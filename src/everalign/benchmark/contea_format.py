@@ -3,7 +3,8 @@
     base/      triples_1, triples_2, train_links, valid_links, test_links
     batchN/    new_triples_1, new_triples_2, all_test_links, new_test_links     (N = 1, 2, …)
 
-Columns are separated by tabs. `new_test_links` is written but not read, because it follows from
+Columns are separated by tabs; triples may also be N-Triples, in files with `.nt` at the end of
+their names. `new_test_links` is written but not read, because it follows from
 the other files. An optional file `base/uris.tsv` has the IRIs of entities: entity, IRI.
 """
 
@@ -75,7 +76,7 @@ class ContEADataset:
         """
         folder = self._folder(snapshot)
         prefix = "new_triples" if snapshot else "triples"
-        return folder / f"{prefix}_1", folder / f"{prefix}_2"
+        return _find_file(folder / f"{prefix}_1"), _find_file(folder / f"{prefix}_2")
 
     def train_links(self) -> list[NamePair]:
         """Read the links to train with.
@@ -129,10 +130,16 @@ class ContEADataset:
         for snapshot in range(self.snapshot_count):
             for file in _BATCH_FILES if snapshot else _BASE_FILES:
                 path = self._folder(snapshot) / file
-                if not path.is_file():
+                if not _find_file(path).is_file():
                     missing = path.relative_to(self.directory).as_posix()
                     problem = f"not a dataset in the ContEA layout: {missing} is missing"
                     raise InputError(problem, path=self.directory)
+
+
+def _find_file(path: Path) -> Path:
+    """Return the path of a file, which may be written as N-Triples."""
+    ntriples = path.with_name(f"{path.name}.nt")
+    return ntriples if ntriples.is_file() else path
 
 
 def _last_batch(directory: Path) -> int:
@@ -145,8 +152,16 @@ def _read_name_pairs(path: Path) -> list[NamePair]:
     return [(link.left, link.right) for link in read_links(path)]
 
 
-NamePairs = Iterable[tuple[str, str]]
-Triples = Iterable[Triple]
+@dataclass(frozen=True)
+class EncodedRows:
+    """The rows of a file that somebody has formatted already."""
+
+    blocks: Iterable[bytes]
+    """Blocks of whole lines."""
+
+
+NamePairs = Iterable[tuple[str, str]] | EncodedRows
+Triples = Iterable[Triple] | EncodedRows
 
 
 @dataclass(frozen=True)
@@ -161,14 +176,17 @@ class DatasetWriter:
     """
 
     directory: Path
+    triple_suffix: str = ""
+    """The ending of the names of files with triples."""
 
     @classmethod
     @contextmanager
-    def create(cls, directory: str | Path) -> Iterator[DatasetWriter]:
+    def create(cls, directory: str | Path, triple_suffix: str = "") -> Iterator[DatasetWriter]:
         """Create a dataset. Its files appear in the directory when all of them are written.
 
         Args:
             directory: The directory to write to; created if it does not exist.
+            triple_suffix: The ending of the names of files with triples, such as ``.nt``.
 
         Yields:
             The writer.
@@ -181,7 +199,7 @@ class DatasetWriter:
         directory.mkdir(parents=True, exist_ok=True)
         # Inside the directory, so that moving the files is a rename on the same file system.
         with TemporaryDirectory(dir=directory, prefix=".unfinished-") as scratch:
-            yield cls(Path(scratch))
+            yield cls(Path(scratch), triple_suffix)
             # In reverse order the base follows the batches; without it, there is no dataset.
             for part in sorted(Path(scratch).iterdir(), reverse=True):
                 part.rename(directory / part.name)
@@ -204,8 +222,8 @@ class DatasetWriter:
             test_links: The links to be found.
         """
         base = self._create_folder("base")
-        write_rows(base / "triples_1", left)
-        write_rows(base / "triples_2", right)
+        write_rows(base / f"triples_1{self.triple_suffix}", left)
+        write_rows(base / f"triples_2{self.triple_suffix}", right)
         write_rows(base / "train_links", train_links)
         write_rows(base / "valid_links", validation_links)
         write_rows(base / "test_links", test_links)
@@ -228,8 +246,8 @@ class DatasetWriter:
             new_test_links: The test links that are not in the snapshot before.
         """
         batch = self._create_folder(f"batch{snapshot}")
-        write_rows(batch / "new_triples_1", left)
-        write_rows(batch / "new_triples_2", right)
+        write_rows(batch / f"new_triples_1{self.triple_suffix}", left)
+        write_rows(batch / f"new_triples_2{self.triple_suffix}", right)
         write_rows(batch / "all_test_links", all_test_links)
         write_rows(batch / "new_test_links", new_test_links)
 
@@ -262,13 +280,17 @@ def check_directory_free(directory: Path) -> None:
         raise InputError("is not empty: a dataset needs an empty directory", path=directory)
 
 
-def write_rows(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
-    """Write a tab-separated table.
+def write_rows(path: Path, rows: Iterable[tuple[str, ...]] | EncodedRows) -> None:
+    """Write a tab-separated table, or rows that are formatted already.
 
     Args:
         path: The file to write.
         rows: The rows.
     """
+    if isinstance(rows, EncodedRows):
+        with path.open("wb") as binary_file:
+            binary_file.writelines(rows.blocks)
+        return
     # The same line ends on every platform: equal datasets are equal files.
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines("\t".join(row) + "\n" for row in rows)

@@ -139,6 +139,7 @@ def bench(
         "everalign sample my-sample",
         "everalign sample large --triples 1000000 --snapshots 3",
         "everalign sample doubled --left-duplicates 0.2",
+        "everalign sample huge --triples 100000000 --snapshots 2 --format nt --no-labels",
     )
 )
 @click.argument("directory", type=DIRECTORY)
@@ -160,6 +161,15 @@ def bench(
     metavar="SHARE",
     help="Share of the right entities that are in their graph twice.",
 )
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["tsv", "nt"]),
+    default="tsv",
+    show_default=True,
+    help="Format of the triples: tab-separated tables or N-Triples.",
+)
+@click.option("--no-labels", is_flag=True, help="Write no labels of the entities.")
 @seed_option
 def sample(
     directory: Path,
@@ -167,15 +177,22 @@ def sample(
     snapshots: int,
     left_duplicates: float,
     right_duplicates: float,
+    file_format: str,
+    no_labels: bool,
     seed: int,
 ) -> None:
-    """Generate a small benchmark dataset.
+    """Generate a benchmark dataset of any size.
 
     Writes two synthetic graphs that grow over several snapshots, with seeds, validation and gold
     links, to DIRECTORY, in the layout that `everalign bench` reads. With duplicates, gold links
     are many-to-one, one-to-many or many-to-many.
     """
-    from everalign.benchmark.synthetic import SampleConfig, generate_sample, write_sample
+    from everalign.benchmark.synthetic import (
+        SampleConfig,
+        TripleFormat,
+        generate_sample,
+        write_sample,
+    )
 
     config = SampleConfig(
         triples=triples,
@@ -185,7 +202,13 @@ def sample(
         right_duplicate_share=right_duplicates,
     )
     with ProgressBar() as bar:
-        write_sample(generate_sample(config), directory, bar)
+        write_sample(
+            generate_sample(config),
+            directory,
+            bar,
+            file_format=TripleFormat(file_format),
+            with_labels=not no_labels,
+        )
     _print_dataset_written(directory, snapshots)
 
 

@@ -48,6 +48,8 @@ NO_LINKS = np.empty((0, 2), dtype=np.int32)
 SHARED_NAMES_SAMPLE = 1000
 # Names of so many rows are looked up together.
 ROWS_PER_BLOCK = 10_000
+# Few, so that faults of a file are still reported nearly in its order.
+LINKS_PER_BLOCK = 1000
 
 
 class EncodedStatements(NamedTuple):
@@ -492,24 +494,35 @@ def _read_known_pairs(
 ) -> Iterator[tuple[Pair, LinkLine]]:
     """Read the pairs that have no fault by themselves, and report the others."""
     header: LinkLine | None = None
-    for number, link in enumerate(reader):
+    for number, (link, found) in enumerate(_look_up_links(reader, left, right)):
         is_unknown = number == 0 and _is_unknown(link, (left.entities, right.entities))
         # If neither graph knows the names but knows later ones, they are those of columns.
         if is_unknown and reader.may_be_header(link):
             header = link
             continue
-        pair = _find_pair(link, left, right, reader)
-        if pair is None:
+        if min(found) < 0:
+            _report_unknown(link, found, left, right, reader)
             continue
         if header is not None:
             reader.skip_header(header)
             header = None
-        if problem := refuse(pair):
+        if problem := refuse(found):
             reader.report(REFUSED, f"{link.left!r} – {link.right!r} {problem}", link)
             continue
-        yield pair, link
+        yield found, link
     if header is not None:
-        _find_pair(header, left, right, reader)
+        _report_unknown(header, (-1, -1), left, right, reader)
+
+
+def _look_up_links(
+    reader: LinkReader, left: Vocabulary, right: Vocabulary
+) -> Iterator[tuple[LinkLine, Pair]]:
+    """Read links with the ids of their entities; −1 for an entity that its graph does not have."""
+    links = iter(reader)
+    while block := list(islice(links, LINKS_PER_BLOCK)):
+        left_ids = left.entities.find_ids([link.left for link in block]).tolist()
+        right_ids = right.entities.find_ids([link.right for link in block]).tolist()
+        yield from zip(block, zip(left_ids, right_ids, strict=True), strict=True)
 
 
 def _is_unknown(link: LinkLine, sides: tuple[NameIndex, NameIndex]) -> bool:
@@ -517,21 +530,17 @@ def _is_unknown(link: LinkLine, sides: tuple[NameIndex, NameIndex]) -> bool:
     return not any(name in side for name in (link.left, link.right) for side in sides)
 
 
-def _find_pair(
-    link: LinkLine, left: Vocabulary, right: Vocabulary, reader: LinkReader
-) -> Pair | None:
-    left_id, right_id = left.entities.find(link.left), right.entities.find(link.right)
-    if left_id is not None and right_id is not None:
-        return left_id, right_id
+def _report_unknown(
+    link: LinkLine, found: Pair, left: Vocabulary, right: Vocabulary, reader: LinkReader
+) -> None:
     # Before the other two messages: with swapped columns, both names are unknown on their side.
     if link.left in right.entities and link.right in left.entities:
         problem = f"left and right look swapped: {link.left!r} is in the right graph"
         reader.report(SWAPPED, problem, link)
-    elif left_id is None:
+    elif found[0] < 0:
         reader.report(UNKNOWN, _unknown_entity(link.left, "left"), link)
     else:
         reader.report(UNKNOWN, _unknown_entity(link.right, "right"), link)
-    return None
 
 
 def _unknown_entity(name: str, side: str) -> str:
@@ -554,9 +563,11 @@ class _LinkedEntities:
 
     def describe_conflict(self, pair: Pair) -> str | None:
         """Say which entity of a pair may not be linked again, if one may not."""
+        other_right, other_left = self._right_of.get(pair[0]), self._left_of.get(pair[1])
+        if other_right is None and other_left is None:
+            return None
         left, right = self._names
         left_name, right_name = left[pair[0]], right[pair[1]]
-        other_right, other_left = self._right_of.get(pair[0]), self._left_of.get(pair[1])
         if pair in self._pairs:
             return f"{left_name!r} – {right_name!r} is also given as a seed"
         if other_right is not None and self._cardinality.unique_left:

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from urllib.parse import unquote
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign.graph.names import Vocabulary
-from everalign.graph.triples import IntArray
+from everalign.graph.packed_names import PackedNames
+from everalign.graph.triples import NO_TRIPLES, IntArray
 
 IRI_NAME_ATTRIBUTE = "name in the IRI"  # not an IRI, so no attribute of a graph has this name
 
@@ -29,6 +31,7 @@ _IDENTIFIER = re.compile(
     re.IGNORECASE,
 )
 _UUID_LETTERS = 32
+_NAMES_PER_BLOCK = 100_000
 # Long strings without a space that alternate between digits and letters are no names.
 _DIGIT_BESIDE_LETTER = re.compile(r"\d[A-Za-z]|[A-Za-z]\d")
 
@@ -106,14 +109,40 @@ def encode_iri_names(vocabulary: Vocabulary, known_count: int) -> IntArray:
         >>> list(vocabulary.attributes), list(vocabulary.literals)
         (['name in the IRI'], ['"The Edge"'])
     """
-    names = extract_iri_names(vocabulary.entities.list_names_after(known_count))
-    named = [(entity, name) for entity, name in enumerate(names, known_count) if name]
-    rows = np.zeros((len(named), 3), dtype=np.int32)
-    if named:
-        rows[:, 0] = [entity for entity, _ in named]
-        rows[:, 1] = vocabulary.attributes.get_or_add_id(IRI_NAME_ATTRIBUTE)
-        rows[:, 2] = vocabulary.literals.get_or_add_ids([quote_literal(n) for _, n in named])
-    return rows
+    entities = vocabulary.entities.list_names_after(known_count)
+    places = _find_candidates(entities)
+    blocks = [NO_TRIPLES]
+    # In blocks, so that no Python list of all names is ever held.
+    for start in range(0, len(places), _NAMES_PER_BLOCK):
+        block = places[start : start + _NAMES_PER_BLOCK]
+        names = extract_iri_names(_take_names(entities, block))
+        named = [
+            (entity, name) for entity, name in zip(block.tolist(), names, strict=True) if name
+        ]
+        rows = np.zeros((len(named), 3), dtype=np.int32)
+        if named:
+            rows[:, 0] = [known_count + entity for entity, _ in named]
+            rows[:, 1] = vocabulary.attributes.get_or_add_id(IRI_NAME_ATTRIBUTE)
+            literals = [quote_literal(name) for _, name in named]
+            rows[:, 2] = vocabulary.literals.get_or_add_ids(literals)
+        blocks.append(rows)
+    return np.concatenate(blocks)
+
+
+def _find_candidates(entities: Sequence[str]) -> NDArray[np.int64]:
+    """Find the entities that may have a readable name."""
+    if not isinstance(entities, PackedNames):
+        return np.arange(len(entities))
+    # Imported here: names of a small graph are not packed, and need no compiled code.
+    from everalign.graph.iri_kernels import mark_identifiers
+
+    return np.flatnonzero(~mark_identifiers(entities.heap, entities.offsets))
+
+
+def _take_names(entities: Sequence[str], places: NDArray[np.int64]) -> list[str]:
+    if isinstance(entities, PackedNames):
+        return entities.take_names(places)
+    return [entities[place] for place in places.tolist()]
 
 
 def quote_literal(text: str) -> str:

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign.graph.name_kernels import BATCH_SIZE, Hashes, Ids, hash_span, spans_equal
+from everalign.graph.name_kernels import (
+    BATCH_SIZE,
+    Hashes,
+    Ids,
+    hash_span,
+    read_word,
+    spans_equal,
+)
 from everalign.graph.packed_names import Bytes, Offsets
 from everalign.io.terms import IRI_FORBIDDEN_BYTES, XSD_STRING
 
@@ -84,9 +91,11 @@ def scan_lines(
         How many rows there are, and the end of the text that is used.
     """
     row, end, line, start = 0, size, 0, 0
+    # The last IRI of each column, and the last datatype: most IRIs begin as the one before.
+    known = np.zeros((4, 2), np.int64)
     while start < size:
         kind, stop, end = _scan_line(
-            text, start, end, blank_prefix, classes, string_type, spans, row
+            text, start, end, blank_prefix, classes, string_type, known, spans, row
         )
         if kind >= 0:
             kinds[row] = kind
@@ -107,6 +116,7 @@ def _scan_line(
     blank_prefix: Bytes,
     classes: Bytes,
     string_type: Bytes,
+    known: Spans,
     spans: Spans,
     row: int,
 ) -> tuple[int, int, int]:
@@ -117,19 +127,21 @@ def _scan_line(
     place, last, kind = _skip_space(text, start), end, _NOTHING
     if text[place] in (_LESS, _UNDERSCORE):
         kind = TRIPLE_LINE
-        place, last = _scan_node(text, place, last, blank_prefix, classes, spans, row, 0)
+        place, last = _scan_node(text, place, last, blank_prefix, classes, known, spans, row, 0)
         place = _skip_space(text, place)
         # A predicate is never a blank node.
         if place >= 0 and text[place] == _LESS:
-            place, last = _scan_iri(text, place + 1, last, classes, spans, row, 2)
+            place, last = _scan_iri(text, place + 1, last, classes, known, 1, spans, row, 2)
         else:
             place = _FAILED
         place = _skip_space(text, place)
         if place >= 0 and text[place] == _QUOTE:
             kind = LITERAL_LINE
-            place, last = _scan_literal(text, place, last, classes, string_type, spans, row)
+            place, last = _scan_literal(text, place, last, classes, string_type, known, spans, row)
         else:
-            place, last = _scan_node(text, place, last, blank_prefix, classes, spans, row, 4)
+            place, last = _scan_node(
+                text, place, last, blank_prefix, classes, known, spans, row, 4
+            )
         place = _skip_space(text, place)
         place = place + 1 if place >= 0 and text[place] == _DOT else _FAILED
     place = _scan_line_end(text, place)
@@ -171,8 +183,11 @@ def _skip_characters(text: Bytes, place: int, classes: Bytes, allowed: int) -> i
     form.
     """
     while True:
-        while classes[text[place]] & allowed:
-            place += 1
+        # Unsigned, as in `read_word`: a negative place would count from the end.
+        unsigned = np.uint64(place)
+        while classes[text[unsigned]] & allowed:
+            unsigned += np.uint64(1)
+        place = np.int64(unsigned)
         if text[place] < 0x80:
             return place
         length = _measure_character(text, place)
@@ -196,6 +211,7 @@ def _scan_node(
     end: int,
     blank_prefix: Bytes,
     classes: Bytes,
+    known: Spans,
     spans: Spans,
     row: int,
     column: int,
@@ -207,16 +223,38 @@ def _scan_node(
     if place < 0:
         return place, end
     if text[place] == _LESS:
-        return _scan_iri(text, place + 1, end, classes, spans, row, column)
+        return _scan_iri(text, place + 1, end, classes, known, column // 2, spans, row, column)
     return _scan_blank_node(text, place, end, blank_prefix, classes, spans, row, column)
 
 
 @jit_cached()
+def _skip_known(text: Bytes, start: int, other: int, other_stop: int) -> int:
+    """Skip what begins as a text that was scanned before, eight bytes at a time."""
+    place = start
+    while other + 8 <= other_stop and read_word(text, place) == read_word(text, other):
+        place += 8
+        other += 8
+    # Back to the first byte of a character.
+    while place > start and text[place] & 0xC0 == 0x80:
+        place -= 1
+    return place
+
+
+@jit_cached()
 def _scan_iri(
-    text: Bytes, start: int, end: int, classes: Bytes, spans: Spans, row: int, column: int
+    text: Bytes,
+    start: int,
+    end: int,
+    classes: Bytes,
+    known: Spans,
+    known_row: int,
+    spans: Spans,
+    row: int,
+    column: int,
 ) -> tuple[int, int]:
-    """Scan an IRI behind its first bracket."""
-    place = _skip_characters(text, start, classes, _IRI_PLAIN)
+    """Scan an IRI behind its first bracket; a row of `known` is an IRI, and becomes this one."""
+    place = _skip_known(text, start, known[known_row, 0], known[known_row, 1])
+    place = _skip_characters(text, place, classes, _IRI_PLAIN)
     first, last = start, place
     if text[place] == _BACKSLASH:
         # The whole IRI is written again behind the lines.
@@ -237,6 +275,10 @@ def _scan_iri(
         return _FAILED, end
     spans[row, column] = first
     spans[row, column + 1] = last
+    # What is written behind the lines may be overwritten, if the rest of the line is left out.
+    if first == start:
+        known[known_row, 0] = first
+        known[known_row, 1] = last
     return place + 1, end
 
 
@@ -272,7 +314,14 @@ def _scan_blank_node(
 
 @jit_cached()
 def _scan_literal(
-    text: Bytes, start: int, end: int, classes: Bytes, string_type: Bytes, spans: Spans, row: int
+    text: Bytes,
+    start: int,
+    end: int,
+    classes: Bytes,
+    string_type: Bytes,
+    known: Spans,
+    spans: Spans,
+    row: int,
 ) -> tuple[int, int]:
     place = _skip_characters(text, start + 1, classes, _TEXT_PLAIN)
     first, is_copied = start, False
@@ -284,7 +333,7 @@ def _scan_literal(
         return _FAILED, end
     suffix = place + 1
     place, suffix_stop, has_capitals = _scan_suffix(
-        text, suffix, end, classes, string_type, spans, row
+        text, suffix, end, classes, string_type, known, spans, row
     )
     last = suffix_stop
     if has_capitals and not is_copied:
@@ -308,6 +357,7 @@ def _scan_suffix(
     end: int,
     classes: Bytes,
     string_type: Bytes,
+    known: Spans,
     spans: Spans,
     row: int,
 ) -> tuple[int, int, bool]:
@@ -325,7 +375,7 @@ def _scan_suffix(
     if text[suffix + 1] != _CARET or text[suffix + 2] != _LESS:
         return _FAILED, suffix, False
     start = suffix + 3
-    place, new_end = _scan_iri(text, start, end, classes, spans, row, 4)
+    place, new_end = _scan_iri(text, start, end, classes, known, 3, spans, row, 4)
     # With an escape it was written elsewhere.
     if place < 0 or new_end != end:
         return _FAILED, suffix, False

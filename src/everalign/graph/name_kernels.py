@@ -33,17 +33,27 @@ _INSERTION_SIZE = 12
 @jit_cached()
 def read_word(text: Bytes, place: int) -> np.uint64:
     """Read eight bytes as a number."""
-    # The compiler makes one load of this.
+    # The compiler makes one load of this. Not with signed places, which might count from the end.
+    first = _WORD(place)
     return (
-        _WORD(text[place])
-        | _WORD(text[place + 1]) << _WORD(8)
-        | _WORD(text[place + 2]) << _WORD(16)
-        | _WORD(text[place + 3]) << _WORD(24)
-        | _WORD(text[place + 4]) << _WORD(32)
-        | _WORD(text[place + 5]) << _WORD(40)
-        | _WORD(text[place + 6]) << _WORD(48)
-        | _WORD(text[place + 7]) << _WORD(56)
+        _WORD(text[first])
+        | _WORD(text[first + _WORD(1)]) << _WORD(8)
+        | _WORD(text[first + _WORD(2)]) << _WORD(16)
+        | _WORD(text[first + _WORD(3)]) << _WORD(24)
+        | _WORD(text[first + _WORD(4)]) << _WORD(32)
+        | _WORD(text[first + _WORD(5)]) << _WORD(40)
+        | _WORD(text[first + _WORD(6)]) << _WORD(48)
+        | _WORD(text[first + _WORD(7)]) << _WORD(56)
     )
+
+
+@jit_cached()
+def copy_span(source: Bytes, start: int, stop: int, target: Bytes, place: int) -> None:
+    """Copy a span of bytes to another place."""
+    # Unsigned, as in `read_word`: many bytes are copied at a time.
+    first, other = _WORD(start), _WORD(place)
+    for byte in range(_WORD(stop - start)):
+        target[other + byte] = source[first + byte]
 
 
 @jit_cached()
@@ -76,6 +86,9 @@ def spans_equal(first: Bytes, start: int, second: Bytes, other_start: int, lengt
         if read_word(first, start + place) != read_word(second, other_start + place):
             return False
         place += 8
+    if length >= 8:
+        # The last eight bytes, some of them for the second time.
+        return read_word(first, start + length - 8) == read_word(second, other_start + length - 8)
     while place < length:
         if first[start + place] != second[other_start + place]:
             return False
@@ -199,8 +212,7 @@ def add_names(
         if found < 0:
             found = np.int64(count)
             end = table_offsets[count]
-            for byte in range(length):
-                table_heap[end + byte] = heap[start + byte]
+            copy_span(heap, start, start + length, table_heap, end)
             table_offsets[count + 1] = end + length
             table_hashes[count] = value
             slots[place] = (value & _HIGH_HALF) | _WORD(count + 1)
@@ -219,20 +231,26 @@ def gather_names(heap: Bytes, starts: Offsets, stops: Offsets) -> tuple[Bytes, O
         offsets[number + 1] = offsets[number] + stops[number] - starts[number]
     gathered = np.empty(offsets[-1], np.uint8)
     for number in range(len(starts)):
-        start, target = starts[number], offsets[number]
-        for byte in range(stops[number] - start):
-            gathered[target + byte] = heap[start + byte]
+        copy_span(heap, starts[number], stops[number], gathered, offsets[number])
     return gathered, offsets
 
 
 @jit_cached()
 def _read_word(heap: Bytes, start: int, stop: int) -> np.uint64:
     """The next eight bytes as a number that sorts as they do; zeros stand behind the end."""
-    word = _WORD(0)
     if start + 8 <= stop:
-        for byte in range(8):
-            word = (word << _WORD(8)) | _WORD(heap[start + byte])
-        return word
+        first = _WORD(start)
+        return (
+            _WORD(heap[first]) << _WORD(56)
+            | _WORD(heap[first + _WORD(1)]) << _WORD(48)
+            | _WORD(heap[first + _WORD(2)]) << _WORD(40)
+            | _WORD(heap[first + _WORD(3)]) << _WORD(32)
+            | _WORD(heap[first + _WORD(4)]) << _WORD(24)
+            | _WORD(heap[first + _WORD(5)]) << _WORD(16)
+            | _WORD(heap[first + _WORD(6)]) << _WORD(8)
+            | _WORD(heap[first + _WORD(7)])
+        )
+    word = _WORD(0)
     for byte in range(8):
         word = word << _WORD(8)
         if start + byte < stop:
@@ -245,11 +263,10 @@ def _is_less(heap: Bytes, offsets: Offsets, first: int, second: int, depth: int)
     """Compare the rests of two names, as `bytes` are compared."""
     start, stop = offsets[first] + depth, offsets[first + 1]
     other, other_stop = offsets[second] + depth, offsets[second + 1]
-    while start < stop and other < other_stop:
-        if heap[start] != heap[other]:
-            return bool(heap[start] < heap[other])
-        start += 1
-        other += 1
+    limit = min(stop - start, other_stop - other)
+    shared = _measure_shared(heap, start, other, 0, limit)
+    if shared < limit:
+        return bool(heap[start + shared] < heap[other + shared])
     return bool(stop - start < other_stop - other)
 
 
@@ -277,6 +294,19 @@ def _sort_few(
 
 
 @jit_cached()
+def _measure_shared(heap: Bytes, first: int, second: int, depth: int, limit: int) -> int:
+    """Count the bytes that two names have in common, some of which are known and skipped."""
+    shared = depth
+    while shared + 8 <= limit and read_word(heap, first + shared) == read_word(
+        heap, second + shared
+    ):
+        shared += 8
+    while shared < limit and heap[first + shared] == heap[second + shared]:
+        shared += 1
+    return shared
+
+
+@jit_cached()
 def _read_words(
     heap: Bytes,
     offsets: Offsets,
@@ -292,10 +322,7 @@ def _read_words(
     for place in range(start + 1, stop):
         other_start = offsets[order[place]]
         shared = min(shared, offsets[order[place] + 1] - other_start)
-        byte = depth
-        while byte < shared and heap[first_start + byte] == heap[other_start + byte]:
-            byte += 1
-        shared = byte
+        shared = _measure_shared(heap, first_start, other_start, depth, shared)
     for place in range(start, stop):
         number = order[place]
         words[place] = _read_word(heap, offsets[number] + shared, offsets[number + 1])
@@ -411,8 +438,6 @@ def measure_separators(heap: Bytes, offsets: Offsets, numbers: Offsets) -> Offse
         length = offsets[numbers[place] + 1] - start
         before = offsets[numbers[place] - 1]
         limit = min(length, start - before)
-        shared = 0
-        while shared < limit and heap[start + shared] == heap[before + shared]:
-            shared += 1
+        shared = _measure_shared(heap, start, before, 0, limit)
         lengths[place] = min(shared + 1, length)
     return lengths

@@ -1,24 +1,18 @@
-"""Samples: two synthetic graphs that grow, the gold links between them, and their files.
+"""Samples: two synthetic graphs that grow, and the gold links between them.
 
-A sample is written in the layout of `everalign.benchmark.contea_format`, with two more files:
-
-    README
-    names_1.tsv, names_2.tsv       entity, label
-    base/, batchN/
+Names are codes until somebody asks for strings, so that a sample takes a few bytes per triple.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-from everalign._progress import Progress, no_progress
-from everalign.benchmark.contea_format import DatasetWriter, write_rows
 from everalign.benchmark.synthetic.config import SampleConfig
 from everalign.benchmark.synthetic.labels import (
     GREEK,
@@ -27,6 +21,12 @@ from everalign.benchmark.synthetic.labels import (
     Script,
     draw_labels,
     spell_labels,
+)
+from everalign.benchmark.synthetic.lines import (
+    CODE_DIGITS,
+    EntityCodes,
+    TripleFormat,
+    TripleLines,
 )
 from everalign.benchmark.synthetic.views import (
     LEFT_RENDERINGS,
@@ -40,8 +40,6 @@ from everalign.benchmark.synthetic.world import Ids, SyntheticWorld, build_world
 Triple = tuple[str, str, str]
 Link = tuple[str, str]
 
-# 16^8 codes are enough for distinct random IRIs in samples of many millions of triples.
-_CODE_DIGITS = 8
 # The number of triples per entity depends on the noise settings, so the number of entities is
 # found by trial: starting from this estimate, a few trials come within a few percent.
 _TRIPLES_PER_ENTITY = 3
@@ -76,11 +74,35 @@ class SampleGraph:
     style: GraphStyle
     view: GraphView
     """The triples as ids."""
-    entities: list[str]
-    """The IRIs of the entities by id."""
+    codes: EntityCodes
+    """The codes of the entities by id."""
     relations: list[str]
     """The IRIs of the relations by id."""
     label_seed: SeedSequence
+
+    @property
+    def entity_prefix(self) -> str:
+        """What stands before the code in the IRI of an entity."""
+        return f"{self.style.base_iri}entity/"
+
+    @cached_property
+    def entities(self) -> list[str]:
+        """The IRIs of the entities by id."""
+        prefix = self.entity_prefix
+        return [f"{prefix}{code:0{CODE_DIGITS}x}" for code in self.codes.tolist()]
+
+    def format_triples(self, snapshot: int, file_format: TripleFormat) -> Iterator[bytes]:
+        """Write the triples that a snapshot adds, without a string for each name.
+
+        Args:
+            snapshot: The snapshot number.
+            file_format: The format.
+
+        Yields:
+            Blocks of lines, in the order of `name_triples`.
+        """
+        lines = TripleLines(self.entity_prefix, self.codes, self.relations, file_format)
+        return lines.format_blocks(self.view.snapshots[snapshot])
 
     def name_triples(self, snapshot: int) -> list[Triple]:
         """Convert the triples that a snapshot adds to IRIs.
@@ -134,16 +156,19 @@ def name_view(view: GraphView, style: GraphStyle, seed: SeedSequence) -> SampleG
     """
     # Two seeds: labels do not depend on how many codes were drawn.
     code_seed, label_seed = seed.spawn(2)
-    codes = _draw_codes(view.entity_count, default_rng(code_seed))
-    entities = [f"{style.base_iri}entity/{code}" for code in codes]
+    # Distinct and random, so that an IRI gives no hint at its counterpart.
+    codes = default_rng(code_seed).choice(16**CODE_DIGITS, view.entity_count, replace=False)
     relations = [f"{style.base_iri}property/{name}" for name in view.relations]
-    return SampleGraph(style, view, entities, relations, label_seed)
+    return SampleGraph(style, view, codes.astype(np.uint32), relations, label_seed)
 
 
-def _draw_codes(count: int, rng: Generator) -> list[str]:
-    """Draw distinct random codes, so that an IRI gives no hint at its counterpart."""
-    numbers = rng.choice(16**_CODE_DIGITS, count, replace=False)
-    return [f"{number:0{_CODE_DIGITS}x}" for number in numbers.tolist()]
+class LinkSplit(NamedTuple):
+    """The gold links of a sample as pairs of ids."""
+
+    seeds: Ids
+    validation_links: Ids
+    added_test_links: tuple[Ids, ...]
+    """Those that each snapshot adds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,15 +184,29 @@ class Sample:
     """
 
     config: SampleConfig
-    seeds: list[Link]
-    """Gold links to train with."""
-    validation_links: list[Link]
-    """Gold links to validate with."""
-    added_test_links: list[list[Link]]
-    """The test links that each snapshot adds."""
+    links: LinkSplit
     entity_labels: EntityLabels
     left_graph: SampleGraph
     right_graph: SampleGraph
+
+    @cached_property
+    def seeds(self) -> list[Link]:
+        """Gold links to train with."""
+        return self._name_links(self.links.seeds)
+
+    @cached_property
+    def validation_links(self) -> list[Link]:
+        """Gold links to validate with."""
+        return self._name_links(self.links.validation_links)
+
+    @cached_property
+    def added_test_links(self) -> list[list[Link]]:
+        """The test links that each snapshot adds."""
+        return [self._name_links(pairs) for pairs in self.links.added_test_links]
+
+    def _name_links(self, pairs: Ids) -> list[Link]:
+        left, right = self.left_graph.entities, self.right_graph.entities
+        return [(left[a], right[b]) for a, b in pairs.tolist()]
 
     def left(self, snapshot: int) -> list[Triple]:
         """Return the triples that a snapshot adds to the left graph.
@@ -252,7 +291,7 @@ def generate_sample(config: SampleConfig) -> Sample:
     left = name_view(left_view, LEFT_STYLE, seeds.left)
     right = name_view(right_view, RIGHT_STYLE, seeds.right)
     links = _split_links(left, right, len(world), config, default_rng(seeds.links))
-    return Sample(config, *links, labels, left, right)
+    return Sample(config, links, labels, left, right)
 
 
 class _Seeds(NamedTuple):
@@ -304,7 +343,7 @@ def _estimate_entity_count(config: SampleConfig, seeds: _Seeds) -> int:
 
 def _split_links(
     left: SampleGraph, right: SampleGraph, world_size: int, config: SampleConfig, rng: Generator
-) -> tuple[list[Link], list[Link], list[list[Link]]]:
+) -> LinkSplit:
     """Split the gold links into seeds, validation links and the test links of each snapshot."""
     pairs = _list_gold_pairs(left.view, right.view, world_size)
     # An entity that is missing in a graph has a first snapshot after the last one.
@@ -317,13 +356,10 @@ def _split_links(
     seed_count = round(config.seed_share * len(added[0]))
     test_start = seed_count + round(config.validation_share * len(added[0]))
 
-    def name_links(rows: Ids) -> list[Link]:
-        return [(left.entities[a], right.entities[b]) for a, b in pairs[rows].tolist()]
-
-    return (
-        name_links(added[0][:seed_count]),
-        name_links(added[0][seed_count:test_start]),
-        [name_links(rows) for rows in (added[0][test_start:], *added[1:])],
+    return LinkSplit(
+        pairs[added[0][:seed_count]],
+        pairs[added[0][seed_count:test_start]],
+        tuple(pairs[rows] for rows in (added[0][test_start:], *added[1:])),
     )
 
 
@@ -336,46 +372,11 @@ def _list_named(view: GraphView, world_size: int) -> Ids:
 
 def _list_gold_pairs(left: GraphView, right: GraphView, world_size: int) -> Ids:
     """List all pairs of a left and a right entity that stand for the same entity of the world."""
-    right_of = dict(right.duplicates.tolist())
+    right_of = np.full(world_size, -1)
+    right_of[right.duplicates[:, 0]] = right.duplicates[:, 1]
     named = _list_named(left, world_size)
-    others = [(a, right_of[entity]) for entity, a in named.tolist() if entity in right_of]
+    others = named[right_of[named[:, 0]] >= 0]
     # Those of the world first: without duplicates they are all.
-    return np.concatenate([named[:, ::-1], np.array(others, dtype=named.dtype).reshape(-1, 2)])
-
-
-def write_sample(sample: Sample, directory: str | Path, progress: Progress = no_progress) -> None:
-    """Write a sample as a dataset.
-
-    Args:
-        sample: The sample.
-        directory: The directory to write to; created if it does not exist.
-        progress: Called with the number of snapshots written.
-
-    Raises:
-        InputError: If the directory is not empty.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from everalign.benchmark.synthetic import SampleConfig, generate_sample
-    >>> with TemporaryDirectory() as directory:
-    ...     write_sample(generate_sample(SampleConfig(triples=1_000, snapshots=2)), directory)
-    ...     sorted(path.name for path in Path(directory).iterdir())
-    ['README', 'base', 'batch1', 'names_1.tsv', 'names_2.tsv']
-    """
-    with DatasetWriter.create(directory) as dataset:
-        base_links = sample.seeds, sample.validation_links, sample.gold(0)
-        dataset.write_base(sample.left(0), sample.right(0), *base_links)
-        for t in range(1, sample.config.snapshots):
-            progress("writing snapshots", t, sample.config.snapshots)
-            test_links = sample.gold(t), sample.new_gold(t)
-            dataset.write_batch(t, sample.left(t), sample.right(t), *test_links)
-        write_rows(dataset.directory / "names_1.tsv", sample.left_labels())
-        write_rows(dataset.directory / "names_2.tsv", sample.right_labels())
-        dataset.write_readme(_describe_sample(sample.config))
-
-
-def _describe_sample(config: SampleConfig) -> str:
-    settings = "\n".join(f"{name} = {value}" for name, value in asdict(config).items())
-    return (
-        "Two synthetic graphs with gold links, generated by everalign with these settings.\n"
-        f"Equal settings give equal files.\n\n{settings}\n"
+    return np.concatenate(
+        [named[:, ::-1], np.column_stack([others[:, 1], right_of[others[:, 0]]])]
     )

@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from everalign.benchmark.synthetic.config import SampleConfig
 from everalign.benchmark.synthetic.world import (
+    ID_TYPE,
     Flags,
     Ids,
     SyntheticWorld,
@@ -209,7 +210,8 @@ class GraphView:
         first = np.full(self.entity_count, len(self.snapshots))
         # From the last snapshot to the first, so that the earliest value remains.
         for snapshot in reversed(range(len(self.snapshots))):
-            first[self.snapshots[snapshot][:, [0, 2]]] = snapshot
+            for column in (0, 2):
+                first[self.snapshots[snapshot][:, column]] = snapshot
         return first
 
 
@@ -261,8 +263,12 @@ def render_view(
             entity_count += len(facts.heads)
     chosen = np.flatnonzero(in_graph & (duplicate_rng.random(len(world)) < duplicate_share))
     duplicates = np.column_stack([chosen, entity_count + np.arange(len(chosen))])
-    all_triples = _add_duplicates(np.concatenate(triples), duplicates, duplicate_rng)
+    all_triples = np.concatenate(triples)
+    triples.clear()  # of a large sample, this is more than all that follows
+    if len(duplicates):
+        all_triples = _add_duplicates(all_triples, duplicates, duplicate_rng)
     kept = _drop_late_and_repeated(all_triples, config.snapshots)
+    del all_triples
     snapshots = _split_by_snapshot(kept, config, rng)
     return GraphView(relations, entity_count + len(duplicates), snapshots, duplicates)
 
@@ -312,26 +318,40 @@ def _render_directly(facts: _Facts, relation: Ids, *, inverted: bool) -> Ids:
     heads, tails, arrival = facts
     if inverted:
         heads, tails = tails, heads
-    return np.column_stack([heads, relation, tails, arrival])
+    return _stack_columns(heads, relation, tails, arrival)
 
 
 def _render_reified(facts: _Facts, to_head: int, to_tail: Ids, first_id: int) -> Ids:
     """Express each fact by an intermediate entity, such as a marriage, with two triples."""
     heads, tails, arrival = facts
     intermediate = first_id + np.arange(len(heads))
-    head_triples = np.column_stack([intermediate, np.full(len(heads), to_head), heads, arrival])
-    tail_triples = np.column_stack([intermediate, to_tail, tails, arrival])
+    head_triples = _stack_columns(intermediate, to_head, heads, arrival)
+    tail_triples = _stack_columns(intermediate, to_tail, tails, arrival)
     return np.concatenate([head_triples, tail_triples])
+
+
+def _stack_columns(heads: Ids, relation: Ids | int, tails: Ids, arrival: Ids) -> Ids:
+    rows = np.empty((len(heads), 4), dtype=ID_TYPE)
+    for column, values in enumerate((heads, relation, tails, arrival)):
+        rows[:, column] = values
+    return rows
 
 
 def _drop_late_and_repeated(triples: Ids, snapshots: int) -> Ids:
     """Drop triples that arrive after the last snapshot, and all but the first of equal ones."""
     triples = triples[triples[:, 3] < snapshots]
-    # Sorted by head, relation, tail and then arrival, the first of equal triples is the earliest.
-    triples = triples[np.lexsort(triples.T[::-1])]
-    first = np.ones(len(triples), dtype=np.bool_)
-    first[1:] = np.any(np.diff(triples[:, :3], axis=0) != 0, axis=1)
-    return triples[first]
+    # In order of arrival, the first of equal triples is the earliest. 16 bits are sorted by radix.
+    triples = triples[np.argsort(triples[:, 3].astype(np.uint16), kind="stable")]
+    return triples[np.unique(_number_triples(triples), return_index=True)[1]]
+
+
+def _number_triples(triples: Ids) -> Ids:
+    """Make one number of head, relation and tail, in the order of all three."""
+    number = triples[:, 0].astype(np.int64)
+    for column in (1, 2):
+        number *= int(triples[:, column].max(initial=0)) + 1
+        number += triples[:, column]
+    return number
 
 
 def _split_by_snapshot(triples: Ids, config: SampleConfig, rng: Generator) -> tuple[Ids, ...]:

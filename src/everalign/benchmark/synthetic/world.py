@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from everalign.benchmark.synthetic.config import SampleConfig
 
-Ids = NDArray[np.int64]
+Ids = NDArray[np.signedinteger]
 """Ids of entities or relations, or snapshot numbers: a column or a table of them."""
+ID_TYPE = np.int32
+"""The type of ids in long arrays: facts of the world and triples of the graphs."""
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
@@ -356,7 +358,7 @@ def _draw_facts(
         rng=rng,
     )
     distinct = heads != tails
-    return heads[distinct], tails[distinct]
+    return heads[distinct].astype(ID_TYPE), tails[distinct].astype(ID_TYPE)
 
 
 def _draw_heads(fact_type: FactType, entities: Ids, activity: Floats, rng: Generator) -> Ids:
