@@ -15,7 +15,6 @@ from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
 from everalign.methods.evidence.relations import Matches
 
-
 MISSED_UNIT = 2.0**-30  # a product of two probabilities has 30 bits
 
 
