@@ -30,6 +30,13 @@ from everalign._platform import anonymous_memory_bytes
 LIMIT = anonymous_memory_bytes() + 230_000_000
 def control():
     return _memory_limit._allocator.control
+def check_nothing_is_left():
+    # But for arenas, in which there may be small objects that live on.
+    table = control()[words.TABLE :].reshape(-1, 2)
+    sizes = table[table[:, 0] != 0, 1]
+    assert len(sizes) == control()[words.MAPPED_COUNT], control()[:8]
+    assert sizes.sum() == control()[words.MAPPED_BYTES], control()[:8]
+    assert (sizes == 1 << 20).all(), sizes
 """
 
 
@@ -73,7 +80,7 @@ def test_random_blocks_keep_their_content(tmp_path: Path) -> None:
             mapped_once = 0
             for _ in range(400):
                 action = random.choice(["malloc", "calloc", "realloc", "free"])
-                size = random.choice([0, 1, 100, 1 << 15, 1 << 20, random.randrange(1 << 22)])
+                size = random.choice([0, 100, 1 << 15, 1 << 20, *random.sample(range(1 << 22), 4)])
                 if action == "malloc" and len(blocks) < 30:
                     address = libc.PyMem_RawMalloc(size)
                     blocks.append((address, size, fill(address, size)))
@@ -92,14 +99,12 @@ def test_random_blocks_keep_their_content(tmp_path: Path) -> None:
                         libc.PyMem_RawFree(address)
                 assert address % 16 == 0
                 mapped_once = max(mapped_once, int(control()[words.MAPPED_COUNT]))
-            assert mapped_once > 10
+            assert mapped_once > 5, mapped_once
             for address, size, value in blocks:
                 check(address, size, value)
                 libc.PyMem_RawFree(address)
         del ballast
-        assert control()[words.MAPPED_COUNT] == 0, control()[:8]
-        assert control()[words.MAPPED_BYTES] == 0
-        assert not control()[words.TABLE::2].any()
+        check_nothing_is_left()
         print("done")
         """,
         tmp_path,
@@ -135,7 +140,7 @@ def test_arrays_of_numpy_threads_and_kernels_stay_below_the_limit(tmp_path: Path
         # They live on, and are freed after the limit has ended.
         assert arrays[-1][-1] == 9_999_999 and text.count(b"x") == 300_000_000
         del arrays, array, text, grown
-        assert control()[words.MAPPED_COUNT] == 0
+        check_nothing_is_left()
         print("done")
         """,
         tmp_path,
@@ -180,7 +185,7 @@ def test_threads_allocate_and_free_at_once(tmp_path: Path) -> None:
             ballast = [np.ones(30_000_000, np.uint8) for _ in range(8)]
             assert map_parallel(work, 8) == list(range(8))
         del ballast
-        assert control()[words.MAPPED_COUNT] == 0
+        check_nothing_is_left()
         assert control()[words.PEAK_MAPPED_BYTES] > 0
         print("done")
         """,
@@ -275,7 +280,7 @@ def test_broken_off_update_leaves_the_version_before(tmp_path: Path) -> None:
     assert list(aligner.links()) == before
     aligner.update(left=tmp_path / "more.tsv")
     assert aligner.status().reports[-1].version == 1
-    assert aligner.verify().problems == []
+    assert aligner.verify().findings == ()
 
 
 @pytest.mark.slow

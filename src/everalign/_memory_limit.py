@@ -21,6 +21,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +180,6 @@ class SpillingAllocator:
 
     def __init__(self) -> None:
         import numpy as np
-        from numba.core.runtime import _nrt_python
 
         from everalign import _spilling_allocator as compiled
 
@@ -204,7 +204,9 @@ class SpillingAllocator:
             address, compiled.allocate_arena.address, compiled.release_arena.address
         )
         ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(self._arenas))
-        _nrt_python.memsys_use_cpython_allocator()
+        # Private modules, whose C interfaces are public.
+        runtime: Any = import_module("numba.core.runtime._nrt_python")
+        runtime.memsys_use_cpython_allocator()
         self._capsule = _make_capsule(ctypes.addressof(self._numpy), b"mem_handler")
         self._set_handler = _find_numpy_function(_SET_HANDLER)
         self._template = ctypes.create_string_buffer(1)
@@ -322,12 +324,11 @@ def _make_capsule(address: int, name: bytes) -> Any:
 
 
 def _find_numpy_function(number: int) -> Any:
-    from numpy._core import _multiarray_umath
-
+    core: Any = import_module("numpy._core._multiarray_umath")
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-    table = get_pointer(_multiarray_umath._ARRAY_API, None)
+    table = get_pointer(core._ARRAY_API, None)
     address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[number]
     return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address)
 

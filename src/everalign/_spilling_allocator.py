@@ -13,7 +13,8 @@ know is in one array of 64-bit words, the control block, whose address they are 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, MutableSequence
+from typing import Any, TypeAlias, TypeVar
 
 from numba import cfunc, njit, types
 
@@ -56,13 +57,24 @@ _MADV_HUGEPAGE = 14
 _EINTR = 4
 _ENOMEM = 12
 
+Control: TypeAlias = MutableSequence[int]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 _word = types.int64
-_block = types.CPointer(types.int64)
+_pointer_type: Any = types.CPointer
+_block = _pointer_type(types.int64)
 
 
-def _declare(name: str, argument_count: int, result: Any = _word) -> Any:
+def _compile(function: Function) -> Function:
+    compiled: Any = njit(function)
+    typed: Function = compiled
+    return typed
+
+
+def _declare(name: str, argument_count: int, result: Any = _word) -> Callable[..., int]:
     # Pointers are passed as integers: both are the same on the systems that this is for.
-    return types.ExternalFunction(name, result(*(_word,) * argument_count))
+    function: Callable[..., int] = types.ExternalFunction(name, result(*(_word,) * argument_count))
+    return function
 
 
 _malloc = _declare("malloc", 1)
@@ -83,16 +95,16 @@ _fallocate = _declare("posix_fallocate", 3, types.int32)
 _strtoll = _declare("strtoll", 3)
 _lock = _declare("pthread_mutex_lock", 1, types.int32)
 _unlock = _declare("pthread_mutex_unlock", 1, types.int32)
-_errno_location = _declare("__errno_location", 0, types.CPointer(types.int32))
+_errno_location: Any = _declare("__errno_location", 0, _pointer_type(types.int32))
 
 
-@njit
+@_compile
 def _hash_address(address: int) -> int:
     return ((address >> 12) * 0x9E3779B1 >> 8) & (TABLE_SLOTS - 1)
 
 
-@njit
-def _find_slot(control: Any, address: int) -> int:
+@_compile
+def _find_slot(control: Control, address: int) -> int:
     """Find the slot of an address, or the free slot where it belongs. The table is locked."""
     slot = _hash_address(address)
     while control[TABLE + 2 * slot] not in (0, address):
@@ -100,8 +112,8 @@ def _find_slot(control: Any, address: int) -> int:
     return slot
 
 
-@njit
-def _remove_slot(control: Any, slot: int) -> None:
+@_compile
+def _remove_slot(control: Control, slot: int) -> None:
     """Empty a slot, and move up those behind it that a search would not reach any more."""
     hole = slot
     while True:
@@ -117,8 +129,8 @@ def _remove_slot(control: Any, slot: int) -> None:
     control[TABLE + 2 * hole] = 0
 
 
-@njit
-def _read_anonymous_bytes(control: Any) -> int:
+@_compile
+def _read_anonymous_bytes(control: Control) -> int:
     """Read the anonymous memory of the process. The control block is locked."""
     text = control[SELF_ADDRESS] + 8 * STATM_TEXT
     length = _pread(control[STATM_DESCRIPTOR], text, 255, 0)
@@ -133,8 +145,8 @@ def _read_anonymous_bytes(control: Any) -> int:
     return (resident - shared) * PAGE_BYTES
 
 
-@njit
-def _must_map(control: Any, size: int) -> bool:
+@_compile
+def _must_map(control: Control, size: int) -> bool:
     """Tell whether a large block has to be a file. The control block is locked."""
     if not control[ENABLED] or control[MAPPED_COUNT] >= MAX_MAPPED_COUNT:
         return False
@@ -146,8 +158,8 @@ def _must_map(control: Any, size: int) -> bool:
     return expected + size > limit
 
 
-@njit
-def _map_block(control: Any, size: int) -> int:
+@_compile
+def _map_block(control: Control, size: int) -> int:
     """Map a new file of zeros; returns 0 if that fails. The control block is locked."""
     length = (size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1)
     _memset(control[SUFFIX_ADDRESS], 88, 6)  # XXXXXX
@@ -177,8 +189,8 @@ def _map_block(control: Any, size: int) -> int:
     return address
 
 
-@njit
-def _get_mapped_size(control: Any, address: int) -> int:
+@_compile
+def _get_mapped_size(control: Control, address: int) -> int:
     """Return the size of a mapped block, or 0 if the address is none."""
     if address & (PAGE_BYTES - 1) or control[MAPPED_COUNT] == 0:
         return 0
@@ -190,8 +202,8 @@ def _get_mapped_size(control: Any, address: int) -> int:
     return size
 
 
-@njit
-def _unmap_block(control: Any, address: int, length: int) -> None:
+@_compile
+def _unmap_block(control: Control, address: int, length: int) -> None:
     mutex = control[SELF_ADDRESS] + 8 * MUTEX
     _lock(mutex)
     # Before the address is free, and another thread is given it.
@@ -202,8 +214,8 @@ def _unmap_block(control: Any, address: int, length: int) -> None:
     _munmap(address, length)
 
 
-@njit
-def _count_held(control: Any, difference: int) -> None:
+@_compile
+def _count_held(control: Control, difference: int) -> None:
     mutex = control[SELF_ADDRESS] + 8 * MUTEX
     _lock(mutex)
     # Blocks from before this allocator was set are freed and were not counted.
@@ -211,8 +223,8 @@ def _count_held(control: Any, difference: int) -> None:
     _unlock(mutex)
 
 
-@njit
-def _allocate_large(control: Any, size: int, zeroed: bool) -> int:
+@_compile
+def _allocate_large(control: Control, size: int, zeroed: bool) -> int:
     mutex = control[SELF_ADDRESS] + 8 * MUTEX
     _lock(mutex)
     if _must_map(control, size):
@@ -234,15 +246,15 @@ def _allocate_large(control: Any, size: int, zeroed: bool) -> int:
     return address
 
 
-@njit
-def _allocate(control: Any, size: int) -> int:
+@_compile
+def _allocate(control: Control, size: int) -> int:
     if size < LARGE_BYTES:
         return _malloc(max(size, 1))
     return _allocate_large(control, size, False)
 
 
-@njit
-def _release(control: Any, address: int) -> None:
+@_compile
+def _release(control: Control, address: int) -> None:
     if address == 0:
         return
     length = _get_mapped_size(control, address)
@@ -255,8 +267,8 @@ def _release(control: Any, address: int) -> None:
         _count_held(control, -usable)
 
 
-@njit
-def _resize_anonymous(control: Any, address: int, old_size: int, size: int) -> int:
+@_compile
+def _resize_anonymous(control: Control, address: int, old_size: int, size: int) -> int:
     """Resize a block where it is, in anonymous memory; returns 0 if it has to be a file."""
     growth = size - (old_size if old_size >= LARGE_BYTES else 0)
     mutex = control[SELF_ADDRESS] + 8 * MUTEX
@@ -271,8 +283,8 @@ def _resize_anonymous(control: Any, address: int, old_size: int, size: int) -> i
     return moved
 
 
-@njit
-def _resize(control: Any, address: int, size: int) -> int:
+@_compile
+def _resize(control: Control, address: int, size: int) -> int:
     if address == 0:
         return _allocate(control, size)
     length = _get_mapped_size(control, address)
@@ -292,8 +304,8 @@ def _resize(control: Any, address: int, size: int) -> int:
     return moved
 
 
-@njit
-def _allocate_arena(control: Any, size: int) -> int:
+@_compile
+def _allocate_arena(control: Control, size: int) -> int:
     mutex = control[SELF_ADDRESS] + 8 * MUTEX
     _lock(mutex)
     if _must_map(control, size):
@@ -310,13 +322,13 @@ def _allocate_arena(control: Any, size: int) -> int:
 
 
 @cfunc(_word(_block, _word), cache=True)
-def allocate_arena(control: Any, size: int) -> int:
+def allocate_arena(control: Control, size: int) -> int:
     """Allocate an arena, in which CPython has its small objects."""
     return _allocate_arena(control, size)
 
 
 @cfunc(types.void(_block, _word, _word), cache=True)
-def release_arena(control: Any, address: int, size: int) -> None:
+def release_arena(control: Control, address: int, size: int) -> None:
     """Free an arena, also one from before this allocator was set."""
     length = _get_mapped_size(control, address)
     if length:
@@ -327,13 +339,13 @@ def release_arena(control: Any, address: int, size: int) -> None:
 
 
 @cfunc(_word(_block, _word), cache=True)
-def allocate(control: Any, size: int) -> int:
+def allocate(control: Control, size: int) -> int:
     """`malloc` of both protocols."""
     return 0 if size < 0 else _allocate(control, size)
 
 
 @cfunc(_word(_block, _word, _word), cache=True)
-def allocate_zeroed(control: Any, count: int, item_size: int) -> int:
+def allocate_zeroed(control: Control, count: int, item_size: int) -> int:
     """`calloc` of both protocols."""
     if count < 0 or item_size < 0 or (item_size and count > (1 << 62) // item_size):
         return 0
@@ -344,18 +356,18 @@ def allocate_zeroed(control: Any, count: int, item_size: int) -> int:
 
 
 @cfunc(_word(_block, _word, _word), cache=True)
-def resize(control: Any, address: int, size: int) -> int:
+def resize(control: Control, address: int, size: int) -> int:
     """`realloc` of both protocols."""
     return 0 if size < 0 else _resize(control, address, size)
 
 
 @cfunc(types.void(_block, _word), cache=True)
-def release(control: Any, address: int) -> None:
+def release(control: Control, address: int) -> None:
     """`free` of CPython."""
     _release(control, address)
 
 
 @cfunc(types.void(_block, _word, _word), cache=True)
-def release_sized(control: Any, address: int, size: int) -> None:  # noqa: ARG001
+def release_sized(control: Control, address: int, size: int) -> None:  # noqa: ARG001
     """`free` of NumPy, which tells the size."""
     _release(control, address)
