@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import NO_TRIPLES, AttributeTriples, IntArray, LazyGraph
-from everalign.graph.id_sets import subtract_ids, union_ids
+from everalign.graph.id_sets import subtract_ids, union_ids, unique_ids
 from everalign.matching import CandidatePairs
 from everalign.methods import AlignmentTask, DecisionChange, GraphChange, get_method_entry
 from everalign.scope import GraphScope, find_out_of_scope
@@ -454,7 +454,7 @@ class UpdateContext:
             *self._entities_in(index, get_added_array_name),
             *self._entities_in(index, get_removed_array_name),
         ]
-        return np.unique(np.concatenate([NO_IDS, *parts]))
+        return unique_ids(np.concatenate([NO_IDS, *parts]))
 
     def _changed_entities(self) -> BothSides:
         """List the entities whose facts or trusted links have changed."""

@@ -187,7 +187,7 @@ def _skip_characters(text: Bytes, place: int, classes: Bytes, allowed: int) -> i
         unsigned = np.uint64(place)
         while classes[text[unsigned]] & allowed:
             unsigned += np.uint64(1)
-        place = np.int64(unsigned)
+        place = int(np.int64(unsigned))
         if text[place] < 0x80:
             return place
         length = _measure_character(text, place)

@@ -88,7 +88,8 @@ def spans_equal(first: Bytes, start: int, second: Bytes, other_start: int, lengt
         place += 8
     if length >= 8:
         # The last eight bytes, some of them for the second time.
-        return read_word(first, start + length - 8) == read_word(second, other_start + length - 8)
+        last = length - 8
+        return bool(read_word(first, start + last) == read_word(second, other_start + last))
     while place < length:
         if first[start + place] != second[other_start + place]:
             return False

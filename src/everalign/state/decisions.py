@@ -7,7 +7,7 @@ an entity has no counterpart is about a pair whose other id is `NO_ENTITY`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -196,6 +196,21 @@ def _list_sides(pair: Pair) -> Iterator[tuple[int, int]]:
     return ((side, entity) for side, entity in enumerate(pair) if entity != NO_ENTITY)
 
 
+def _retract_dangling(dangling: Sequence[Pair], links: LinkSet, version: int) -> list[LedgerEvent]:
+    """Retract found links of entities that have no counterpart."""
+    lefts, rights = {left for left, _ in dangling}, {right for _, right in dangling}
+    return [
+        LedgerEvent(
+            version,
+            EventKind.RETRACTED,
+            *link,
+            f"the {'left' if link.left in lefts else 'right'} entity has no counterpart",
+        )
+        for link in links.found_links
+        if link.left in lefts or link.right in rights
+    ]
+
+
 @dataclass(frozen=True)
 class DecisionEventBuilder:
     """Turns decisions into the link events of a version.
@@ -240,28 +255,15 @@ class DecisionEventBuilder:
         )
         for kind in TRUSTED_KINDS:
             pairs = [pair for pair in self._pairs_of(kind) if not self._is_removed(pair)]
-            # On top of the events so far: what is gone already cannot be retracted again.
-            current = replay_events(events, links)
-            events += confirm_pairs(current, pairs, version, _EVENT_REASONS[kind])
-        rejected = self._pairs_of(DecisionKind.REJECTED)
-        events += reject_pairs(replay_events(events, links), rejected, version)
-        events += self._retract_dangling(replay_events(events, links), version)
+            if pairs:
+                # On top of the events so far: what is gone already cannot be retracted again.
+                current = replay_events(events, links)
+                events += confirm_pairs(current, pairs, version, _EVENT_REASONS[kind])
+        if rejected := self._pairs_of(DecisionKind.REJECTED):
+            events += reject_pairs(replay_events(events, links), rejected, version)
+        if dangling := self._pairs_of(DecisionKind.NO_COUNTERPART):
+            events += _retract_dangling(dangling, replay_events(events, links), version)
         return [self._add_request(event) for event in events]
-
-    def _retract_dangling(self, links: LinkSet, version: int) -> list[LedgerEvent]:
-        """Retract found links of entities that have no counterpart."""
-        dangling = self._pairs_of(DecisionKind.NO_COUNTERPART)
-        lefts, rights = {left for left, _ in dangling}, {right for _, right in dangling}
-        return [
-            LedgerEvent(
-                version,
-                EventKind.RETRACTED,
-                *link,
-                f"the {'left' if link.left in lefts else 'right'} entity has no counterpart",
-            )
-            for link in links.found_links
-            if link.left in lefts or link.right in rights
-        ]
 
     def _add_request(self, event: LedgerEvent) -> LedgerEvent:
         left, right = event.pair

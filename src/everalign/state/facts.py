@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import IntArray, mark_known_rows
+from everalign.graph.id_sets import mark_members
 from everalign.state.snapshots import FACT_KINDS, GraphSnapshot
 
 Mask = NDArray[np.bool_]
@@ -141,6 +142,7 @@ class SnapshotFacts:
         return facts[side]
 
 
+_DENSE_FACTOR = 4
 # The columns of a fact that hold entities.
 ENTITY_COLUMNS = {"triples": (0, 2), "literals": (0,)}
 
@@ -161,6 +163,15 @@ def count_occurrences(rows: IntArray, kind: str, entities: IntArray) -> NDArray[
         >>> count_occurrences(rows, "triples", np.array([1, 2])).tolist()
         [1, 3]
     """
-    ids = rows[:, list(ENTITY_COLUMNS[kind])].ravel()
-    ids = ids[np.isin(ids, entities)]
-    return np.bincount(np.searchsorted(entities, ids), minlength=len(entities))
+    counts = np.zeros(len(entities), dtype=np.int64)
+    id_count = int(entities[-1]) + 1 if len(entities) else 0
+    # Of nearly all entities, as in a first version, occurrences are counted by id.
+    is_dense = id_count <= _DENSE_FACTOR * len(entities)
+    for column in ENTITY_COLUMNS[kind]:
+        ids = rows[:, column]
+        if is_dense:
+            counts += np.bincount(ids[ids < id_count], minlength=id_count)[entities]
+        else:
+            ids = ids[mark_members(entities, ids)]
+            counts += np.bincount(np.searchsorted(entities, ids), minlength=len(entities))
+    return counts

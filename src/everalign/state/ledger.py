@@ -370,10 +370,13 @@ def _add_reason(event: LedgerEvent, find_reason: EventReason) -> LedgerEvent:
 def _competing_retractions(
     current: _MutableLinkSet, pair: Pair, version: int
 ) -> list[LedgerEvent]:
+    competing = current.partners.competing_pairs(pair)
+    if not competing:
+        return []
     new_partners = PartnerIndex([pair], current.cardinality)
     return [
         _retraction(ScoredPair(*other, current.links[other].score), new_partners, version)
-        for other in current.partners.competing_pairs(pair)
+        for other in competing
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from everalign.errors import ConfigError
 
-# What a machine with 64 GB of memory can hold, and far more snapshots than any use needs.
+# What a machine with 8 GB of memory can hold, and far more snapshots than any use needs.
 _MAX_TRIPLES = 100_000_000
 _MAX_SNAPSHOTS = 1000
 _MAX_SEED = 2**64 - 1
