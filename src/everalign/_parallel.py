@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from everalign._platform import available_cpus
-from everalign.errors import ConfigError
+from everalign.errors import ConfigError, InputError
 
 Result = TypeVar("Result")
 Bound = tuple[int, int]
@@ -26,11 +28,31 @@ class Engine(Protocol):
         """How many chunks are computed at the same time."""
         ...
 
+    @property
+    def slice_bytes(self) -> int:
+        """How many bytes of a source to encode as one chunk; 0 if this process reads sources."""
+        ...
+
+    def fetch_files(self, url: str) -> list[Path]:
+        """Get the files of a URL of a storage, such as ``hdfs://host/left.nt``.
+
+        Args:
+            url: The URL of a file, of a directory or of a pattern.
+
+        Returns:
+            Files with the same content, in the order of their names.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        ...
+
     def run_chunks(
         self,
         work: Callable[[int, int], Result],
         bounds: Sequence[Bound],
         receive: Callable[[int, Result], None],
+        costs: Sequence[int] | None = None,
     ) -> None:
         """Call `work(first, end)` for each chunk.
 
@@ -39,6 +61,8 @@ class Engine(Protocol):
             bounds: The first index of each chunk and the index after its last.
             receive: Called with the number of a chunk and its result, in any order, perhaps in
                 several threads at once.
+            costs: What each chunk costs, compared with an item that costs 1; by default the
+                number of its items.
         """
         ...
 
@@ -51,11 +75,28 @@ class ThreadEngine:
         """How many threads there are."""
         return thread_count()
 
+    @property
+    def slice_bytes(self) -> int:
+        """This process reads sources."""
+        return 0
+
+    def fetch_files(self, url: str) -> list[Path]:
+        """Refuse a URL of a storage.
+
+        Args:
+            url: The URL.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError("only Apache Spark reads this storage (--engine spark)", path=url)
+
     def run_chunks(
         self,
         work: Callable[[int, int], Result],
         bounds: Sequence[Bound],
         receive: Callable[[int, Result], None],
+        costs: Sequence[int] | None = None,  # noqa: ARG002
     ) -> None:
         """Call `work(first, end)` for each chunk.
 
@@ -64,6 +105,7 @@ class ThreadEngine:
                 compiled functions do.
             bounds: See `Engine`.
             receive: See `Engine`.
+            costs: Not used: a thread that is free takes the next chunk.
         """
 
         def run(number: int) -> None:
@@ -132,6 +174,30 @@ def worker_count() -> int:
     return _current.get().worker_count
 
 
+def get_slice_bytes() -> int:
+    """Return how many bytes of a source are one chunk.
+
+    Returns:
+        The number; 0 if this process reads sources.
+    """
+    return _current.get().slice_bytes
+
+
+def fetch_files(url: str) -> list[Path]:
+    """Get the files of a URL of a storage that the engine can read.
+
+    Args:
+        url: The URL of a file, of a directory or of a pattern.
+
+    Returns:
+        Files with the same content, in the order of their names.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    return _current.get().fetch_files(url)
+
+
 def thread_count() -> int:
     """Return how many threads to use: one per core, or the value of EVERALIGN_THREADS.
 
@@ -149,7 +215,12 @@ def thread_count() -> int:
     return int(asked)
 
 
-def map_chunks(work: Callable[[int, int], Result], count: int, part: int) -> list[Result]:
+def map_chunks(
+    work: Callable[[int, int], Result],
+    count: int,
+    part: int,
+    costs: Sequence[int] | NDArray[np.integer] | None = None,
+) -> list[Result]:
     """Call `work(first, end)` for consecutive chunks in parallel.
 
     Chunks do not depend on the number of workers.
@@ -159,6 +230,8 @@ def map_chunks(work: Callable[[int, int], Result], count: int, part: int) -> lis
             nothing: it may run in another process.
         count: How many items there are.
         part: How many items a chunk has.
+        costs: What each item costs, where some cost much more than others: an engine can give
+            each worker the same. By default each costs 1.
 
     Returns:
         The results in the order of the chunks.
@@ -169,7 +242,7 @@ def map_chunks(work: Callable[[int, int], Result], count: int, part: int) -> lis
     """
     bounds = _split(count, part)
     results: dict[int, Result] = {}
-    _current.get().run_chunks(work, bounds, results.__setitem__)
+    _current.get().run_chunks(work, bounds, results.__setitem__, _add_costs(costs, bounds))
     return [results[number] for number in range(len(bounds))]
 
 
@@ -178,6 +251,7 @@ def fill_chunks(
     out: NDArray[Any] | tuple[NDArray[Any], ...],
     part: int,
     rows: NDArray[Any] | None = None,
+    costs: Sequence[int] | NDArray[np.integer] | None = None,
 ) -> None:
     """Fill arrays with what `work(first, end)` returns for consecutive chunks, in parallel.
 
@@ -187,6 +261,7 @@ def fill_chunks(
         out: An array, or several of one length.
         part: How many rows a chunk has.
         rows: The rows to fill, each once; all rows in order by default.
+        costs: What each row costs, see `map_chunks`.
 
     Example:
         >>> import numpy as np
@@ -206,7 +281,7 @@ def fill_chunks(
         for array, values in zip(arrays, results, strict=True):
             array[chunk] = values
 
-    _current.get().run_chunks(work, bounds, receive)
+    _current.get().run_chunks(work, bounds, receive, _add_costs(costs, bounds))
 
 
 def map_threads(work: Callable[[int, int], Result], count: int, part: int) -> list[Result]:
@@ -247,3 +322,12 @@ def _split(count: int, part: int) -> list[Bound]:
     # By `part` alone and not by the number of workers: a sum of floats depends on where chunks
     # end.
     return [(first, min(first + part, count)) for first in range(0, count, part)]
+
+
+def _add_costs(
+    costs: Sequence[int] | NDArray[np.integer] | None, bounds: Sequence[Bound]
+) -> list[int] | None:
+    if costs is None or not bounds:
+        return None
+    sums: list[int] = np.add.reduceat(np.asarray(costs), [first for first, _ in bounds]).tolist()
+    return sums

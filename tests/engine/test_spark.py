@@ -98,7 +98,7 @@ def test_what_a_broken_off_attempt_has_left_is_not_mixed_in(engine: SparkEngine)
         (name,) = set(engine.list_steps()) - before
         step = engine.get_step_directory(name)
         # As if it had had more tasks, and had been broken off before its end.
-        shutil.copy(step / "task-00000.parquet", step / "task-00009.parquet")
+        shutil.copy(next(step.glob("task-*")), step / "task-00000000-00000009.arrow")
         (step / "_SUCCESS").unlink()
         assert map_chunks(count, 1700, 300) == [300] * 5 + [200]
 

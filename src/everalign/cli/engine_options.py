@@ -71,7 +71,8 @@ def add_engine_options(command: Command) -> Command:
         type=click.Choice([LOCAL, SPARK]),
         default=LOCAL,
         show_default=True,
-        help="Where the method runs: threads of this machine, or Apache Spark.",
+        help="Where input is read and the method runs: threads of this machine, or Apache Spark, "
+        "which also reads sources such as hdfs://... and s3a://...",
     )
     @click.option(
         "--master",

@@ -34,11 +34,11 @@ class GraphSource(click.ParamType["Path | str"]):
             ctx: Not used.
 
         Returns:
-            The text for a server, a path for anything else.
+            The text for a server or a storage, a path for anything else.
         """
-        from everalign.io.remote import is_remote
+        from everalign.io.remote import is_remote, is_storage
 
-        return value if is_remote(value) else Path(value)
+        return value if is_remote(value) or is_storage(value) else Path(value)
 
 
 GRAPH = GraphSource()

@@ -86,8 +86,13 @@ class SharedFiles:
         if not path.exists():
             # Under another name first: a file that is there is whole.
             part = path.with_name(f"{name}.{os.getpid()}.part")
-            part.write_bytes(content)
-            part.replace(path)
+            try:
+                part.write_bytes(content)
+                part.replace(path)
+            except OSError as error:
+                part.unlink(missing_ok=True)
+                problem = f"cannot be written ({error.strerror})"
+                raise EngineError(f"{self._directory}: {problem}") from error
         return path
 
 
@@ -105,8 +110,9 @@ class _WorkUnpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> NDArray[Any]:
         name, dtype, shape = pid
-        # Mapped: all workers of a machine share the memory.
-        array = np.memmap(self._directory / name, np.dtype(dtype), "r", shape=shape)
+        # Mapped: all workers of a machine share the memory. Not as an array that cannot be
+        # written to: compiled functions have other types for these, and would be compiled anew.
+        array = np.memmap(self._directory / name, np.dtype(dtype), "c", shape=shape)
         return array.view(np.ndarray)
 
 

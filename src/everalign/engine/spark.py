@@ -1,8 +1,8 @@
 """Apache Spark as the engine: chunks of work are rows of a table that Spark maps.
 
 Each step of a method becomes a Spark job: the function and its arrays are files that the workers
-map, the table says which chunks there are, and the results are written as Parquet. These are kept
-under a name that follows from the function and its data: a run that is started again with the same
+map, the table says which chunks there are, and the results are Arrow files. These are kept under
+a name that follows from the function and its data: a run that is started again with the same
 input finds what it had computed.
 
 Only work travels, not the method: what a step computes is what it computes in threads, bit by bit.
@@ -10,14 +10,8 @@ Only work travels, not the method: what a step computes is what it computes in t
 
 from __future__ import annotations
 
-import logging
 import os
-import pickle
-import re
 import shutil
-import socket
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -32,28 +26,33 @@ import numpy as np
 from xxhash import xxh3_128
 
 from everalign._parallel import Bound, ThreadEngine
+from everalign.engine.hadoop_files import HadoopFiles
+from everalign.engine.result_files import read_results, write_results
 from everalign.engine.shared_files import SharedFiles, load_work
-from everalign.errors import ConfigError, EngineError
+from everalign.engine.spark_session import (
+    check_java,
+    check_master,
+    explain_failure,
+    start_session,
+    stop_session,
+)
+from everalign.errors import EngineError
 
 Result = TypeVar("Result")
 
-MIN_JAVA = 17
 # Work on fewer items is done before Spark has begun.
 MIN_ITEMS = 20_000
 # Tasks per core of a step that takes long enough: where some take longer than others, the others
 # are taken by whoever is free. Each costs a tenth of a second.
 TASKS_PER_WORKER = 4
 MIN_ITEMS_PER_TASK = 50_000
-# A task that fails (a worker that was killed) is tried so often.
-MAX_FAILURES = 4
-CONNECT_SECONDS = 5.0
+# Parts of sources: enough that many names occur several times in one, so that little has to be
+# merged.
+SLICE_BYTES = 1 << 25
 SCHEMA = "task long"
 DONE = "_SUCCESS"
 # What an engine keeps in its directory.
-PARTS = STEPS, WORK, SCRATCH = "steps", "work", "spark"
-LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
-
-logger = logging.getLogger(__name__)
+PARTS = STEPS, WORK, SCRATCH, SOURCES = "steps", "work", "spark", "sources"
 
 
 class SparkEngine:
@@ -65,6 +64,7 @@ class SparkEngine:
         master: The master, such as "local[*]", "spark://host:7077", "yarn" or "k8s://…".
         options: Further options of Spark, by name.
         min_items: Steps with fewer items are computed in threads.
+        slice_bytes: How many bytes of a large file are encoded as one chunk.
 
     Raises:
         ConfigError: pyspark or Java is missing, or Java is too old.
@@ -82,21 +82,42 @@ class SparkEngine:
         master: str = "local[*]",
         options: dict[str, str] | None = None,
         min_items: int = MIN_ITEMS,
+        slice_bytes: int = SLICE_BYTES,
     ) -> None:
-        _check_java()
-        _check_master(master)
+        check_java()
+        check_master(master)
         self._directory = directory.resolve()
         self._steps = self._directory / STEPS
         self._files = SharedFiles(self._directory / WORK)
         self._min_items = min_items
+        self._slice_bytes = slice_bytes
         self._threads = ThreadEngine()
-        self._session = _start_session(master, options or {}, self._directory)
+        self._session = start_session(master, options or {}, self._directory / SCRATCH)
         self._master = master
 
     @property
     def worker_count(self) -> int:
         """How many chunks Spark computes at the same time."""
         return max(1, int(self._session.sparkContext.defaultParallelism))
+
+    @property
+    def slice_bytes(self) -> int:
+        """How many bytes of a large file are encoded as one chunk."""
+        return self._slice_bytes
+
+    def fetch_files(self, url: str) -> list[Path]:
+        """Copy files of a storage that Spark can read into the directory of the engine.
+
+        Args:
+            url: The URL of a file, of a directory or of a pattern.
+
+        Returns:
+            The copies, in the order of their names.
+
+        Raises:
+            InputError: There is no such file, or it cannot be read.
+        """
+        return HadoopFiles(self._session, self._directory / SOURCES).fetch_files(url)
 
     def list_steps(self) -> list[str]:
         """List the steps that Spark has done so far.
@@ -126,7 +147,7 @@ class SparkEngine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _stop_session(self._session)
+        stop_session(self._session)
         if kind is None:
             # After an error they stay, so that the next attempt goes on from them.
             for name in PARTS:
@@ -139,6 +160,7 @@ class SparkEngine:
         work: Callable[[int, int], Result],
         bounds: Sequence[Bound],
         receive: Callable[[int, Result], None],
+        costs: Sequence[int] | None = None,
     ) -> None:
         """Call `work(first, end)` for each chunk, on Spark if it is worth it.
 
@@ -146,53 +168,102 @@ class SparkEngine:
             work: See `everalign._parallel.Engine`.
             bounds: See there.
             receive: Called in this thread, a chunk after the other.
+            costs: See there. Tasks have about equal costs.
 
         Raises:
             EngineError: Spark has failed.
         """
-        if len(bounds) < 2 or bounds[-1][1] - bounds[0][0] < self._min_items:
+        given = [end - first for first, end in bounds] if costs is None else costs
+        if len(bounds) < 2 or sum(given) < self._min_items:
             self._threads.run_chunks(work, bounds, receive)
             return
         path = self._files.store_work(work)
         # Compiled functions are in the pickle by name: another version may compute otherwise.
         key = f"{version('everalign')} {path.name}".encode() + np.array(bounds).tobytes()
-        name = xxh3_128(key).hexdigest()
-        step = self.get_step_directory(name)
+        step = self.get_step_directory(xxh3_128(key).hexdigest())
         if not (step / DONE).exists():
-            self._run_step(path, bounds, step)
+            self._run_step(path, bounds, given, step)
         count = 0
-        for number, result in _read_results(step):
-            receive(number, result)
-            count += 1
+        for file in sorted(step.glob("*.arrow")):
+            for number, result in read_results(file):
+                receive(number, result)
+                count += 1
         if count != len(bounds):
             raise EngineError(f"{step} has {count:,} results of {len(bounds):,}; remove it")
 
-    def _run_step(self, work: Path, bounds: Sequence[Bound], step: Path) -> None:
-        items = bounds[-1][1] - bounds[0][0]
-        wanted = min(TASKS_PER_WORKER * self.worker_count, items // MIN_ITEMS_PER_TASK)
-        task_count = min(len(bounds), max(self.worker_count, wanted))
-        ends = np.linspace(0, len(bounds), task_count + 1).astype(int).tolist()
+    def _run_step(
+        self, work: Path, bounds: Sequence[Bound], costs: Sequence[int], step: Path
+    ) -> None:
+        wanted = min(TASKS_PER_WORKER * self.worker_count, sum(costs) // MIN_ITEMS_PER_TASK)
+        ends = plan_tasks(costs, max(self.worker_count, wanted))
         path, chunks = str(work), [bounds[first:end] for first, end in pairwise(ends)]
-        numbers, out = ends[:-1], str(step)
-        # What a broken-off attempt has left may be of other tasks: it had other workers.
-        shutil.rmtree(step, ignore_errors=True)
-        step.mkdir(parents=True)
+        numbers, out, expected = ends[:-1], str(step), version("everalign")
+        waiting = _list_waiting(step, ends)
 
         def run_tasks(batches: Iterator[Any]) -> Iterator[Any]:
             # In a worker: nothing of this process is known there but what is named here.
+            import os
+            from importlib.metadata import PackageNotFoundError, version
+
+            try:
+                found = version("everalign")
+            except PackageNotFoundError:
+                found = "no version"
+            if found != expected:
+                raise ImportError(
+                    f"the worker on {os.uname().nodename} has {found} of EverAlign, this process "
+                    f"{expected}: install the same (PYSPARK_PYTHON names the interpreter)"
+                )
             from everalign.engine.spark import compute_results
 
-            yield from compute_results(path, numbers, chunks, out, batches)
+            yield from compute_results(path, numbers, chunks, out, waiting, batches)
 
         # A row and a partition for each task.
-        table = self._session.range(0, task_count, 1, task_count)
+        table = self._session.range(0, len(waiting), 1, max(1, len(waiting)))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
                 table.mapInArrow(run_tasks, SCHEMA).collect()
         except Exception as error:
-            raise EngineError(_explain_failure(error, self._master)) from error
+            raise EngineError(explain_failure(error, self._master)) from error
         (step / DONE).touch()
+
+
+def plan_tasks(costs: Sequence[int], count: int) -> list[int]:
+    """Put consecutive chunks together so that all tasks cost about the same.
+
+    Args:
+        costs: What each chunk costs.
+        count: How many tasks there may be.
+
+    Returns:
+        The number of the first chunk of each task, and the number of chunks.
+
+    Example:
+        >>> plan_tasks([1, 1, 1, 1, 4, 1, 1, 1, 1], 3)
+        [0, 4, 5, 9]
+    """
+    until = np.cumsum(costs, dtype=np.float64)
+    shares = until[-1] * np.arange(1, count) / count
+    # A chunk belongs to the task that has its middle.
+    middles = until - np.asarray(costs) / 2
+    ends = np.searchsorted(middles, shares, side="left").tolist()
+    return sorted({0, *ends, len(costs)})
+
+
+def _name_results(task: int, ends: Sequence[int]) -> str:
+    # With its chunks: another attempt may have had other tasks.
+    return f"task-{ends[task]:08d}-{ends[task + 1]:08d}.arrow"
+
+
+def _list_waiting(step: Path, ends: Sequence[int]) -> list[int]:
+    """List the tasks that an earlier attempt has not done, and remove what is not theirs."""
+    step.mkdir(parents=True, exist_ok=True)
+    names = [_name_results(task, ends) for task in range(len(ends) - 1)]
+    for path in step.iterdir():
+        if path.name not in names:
+            path.unlink()
+    return [task for task, name in enumerate(names) if not (step / name).exists()]
 
 
 def compute_results(
@@ -200,6 +271,7 @@ def compute_results(
     numbers: list[int],
     chunks: list[Sequence[Bound]],
     out: str,
+    waiting: list[int],
     batches: Iterator[Any],
 ) -> Iterator[Any]:
     """Compute the chunks of tasks; called in a worker.
@@ -208,146 +280,32 @@ def compute_results(
         path: Where the work is stored.
         numbers: The number of the first chunk of each task.
         chunks: The chunks of each task.
-        out: The directory of the results: a Parquet file for each task, with the numbers of
-            chunks and their pickled results.
-        batches: Record batches with the numbers of tasks.
+        out: The directory of the results: a file for each task.
+        waiting: The tasks that are to be done.
+        batches: Record batches with places in `waiting`.
 
     Yields:
         The batches, when their tasks are done.
     """
-    import pyarrow
-    from pyarrow import parquet
-
     # One core per task: as many tasks as cores run at once.
     os.environ["EVERALIGN_THREADS"] = "1"
     work = load_work(path)
-    schema = pyarrow.schema([("chunk", pyarrow.int32()), ("result", pyarrow.binary())])
+    ends = [*numbers, numbers[-1] + len(chunks[-1])]
     for batch in batches:
-        for task in batch.column(0).to_pylist():
-            file = Path(out, f"task-{task:05d}.parquet")
+        for place in batch.column(0).to_pylist():
+            task = waiting[place]
+            file = Path(out, _name_results(task, ends))
             # Under a name of its own first: Spark may run a task twice, even at the same time.
             part = file.with_name(f"{file.name}.{uuid4().hex}.part")
-            with parquet.ParquetWriter(part, schema, compression="zstd") as writer:
-                for number, bound in enumerate(chunks[task], numbers[task]):
-                    result = pickle.dumps(work(*bound), pickle.HIGHEST_PROTOCOL)
-                    writer.write_batch(
-                        pyarrow.RecordBatch.from_pydict(
-                            {"chunk": [number], "result": [result]}, schema
-                        )
-                    )
-            part.replace(file)
+            try:
+                write_results(
+                    part,
+                    (
+                        (number, work(*bound))
+                        for number, bound in enumerate(chunks[task], ends[task])
+                    ),
+                )
+                part.replace(file)
+            finally:
+                part.unlink(missing_ok=True)
         yield batch
-
-
-def _read_results(step: Path) -> Iterator[tuple[int, Any]]:
-    from pyarrow import parquet
-
-    for path in sorted(step.glob("*.parquet")):
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=16):
-                numbers, results = batch.columns
-                for number, result in zip(numbers.to_pylist(), results, strict=True):
-                    yield number, pickle.loads(result.as_buffer())
-
-
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME", "")
-    program = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    need = f"Apache Spark needs Java {MIN_JAVA} or newer"
-    if program is None:
-        raise ConfigError(f"{need}, and there is no `java`: install it, or set JAVA_HOME")
-    try:
-        shown = subprocess.run(
-            [program, "-version"], check=False, capture_output=True, text=True, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ConfigError(f"{need}, and {program} does not run: {error}") from error
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', shown.stderr + shown.stdout)
-    # Before Java 9, the first number was 1.
-    found_version = (
-        0 if found is None else int(found[2] or 0) if found[1] == "1" else int(found[1])
-    )
-    if found_version < MIN_JAVA:
-        raise ConfigError(f"{need}; {program} is version {found_version or 'unknown'}")
-
-
-def _check_master(master: str) -> None:
-    """Ask a master of a cluster whether it is there: Spark itself would wait for minutes."""
-    found = re.match(r"spark://([^:,/]+|\[[^]]+\]):(\d+)", master)
-    if found is None:
-        if not re.match(r"local(\[|$)|yarn$|k8s://|spark://", master):
-            known = "local[N], spark://HOST:PORT, yarn or k8s://URL"
-            raise ConfigError(f"{master!r} is no master of Spark: {known}")
-        return
-    host, port = found[1].strip("[]"), int(found[2])
-    try:
-        socket.create_connection((host, port), CONNECT_SECONDS).close()
-    except OSError as error:
-        raise EngineError(f"the Spark master {master} does not answer: {error}") from error
-
-
-def _start_session(master: str, options: dict[str, str], directory: Path) -> Any:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise ConfigError(
-            "Apache Spark is not installed: pip install 'everalign[spark]'"
-        ) from error
-    # The same interpreter everywhere on this machine; a cluster may have set its own.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    found = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
-    if found:
-        # Otherwise a task in local mode is tried once.
-        master = f"local[{found[1] or '1'},{MAX_FAILURES}]"
-    settings = {
-        "spark.app.name": "everalign",
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
-        "spark.task.maxFailures": str(MAX_FAILURES),
-        "spark.local.dir": str(directory / SCRATCH),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.python.worker.reuse": "true",
-        "spark.ui.showConsoleProgress": "false",
-        **options,
-    }
-    (directory / SCRATCH).mkdir(parents=True, exist_ok=True)
-    builder = SparkSession.builder.master(master)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    try:
-        with warnings.catch_warnings():
-            # It warns of versions of pandas, which nothing here uses.
-            warnings.simplefilter("ignore", FutureWarning)
-            return builder.getOrCreate()
-    except Exception as error:
-        raise EngineError(_explain_failure(error, master)) from error
-
-
-def _stop_session(session: Any) -> None:
-    """Stop Spark and the process of Java, which pyspark itself leaves until this process ends."""
-    from pyspark import SparkContext
-
-    gateway = session.sparkContext._gateway
-    session.stop()
-    process = getattr(gateway, "proc", None)
-    if process is None:
-        # Somebody else has started it.
-        return
-    gateway.shutdown()
-    process.stdin.close()
-    process.wait()
-    SparkContext._gateway = SparkContext._jvm = None
-
-
-def _explain_failure(error: Exception, master: str) -> str:
-    """The line of a long report that says what has happened."""
-    text = str(error)
-    own = re.search(r"everalign\.errors\.\w+: (.+)", text)
-    if own:
-        return own[1].strip()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line for line in lines if re.match(r"(Caused by: )?[\w.]*(Error|Exception):", line)]
-    logger.debug("Spark: %s", text)
-    return f"Spark on {master} has failed: {(causes or lines or [type(error).__name__])[-1]}"

@@ -171,23 +171,28 @@ def merge_block(vocabulary: Vocabulary, block: EncodedBlock) -> tuple[IntArray, 
     Returns:
         Rows (head, relation, tail) and rows (entity, attribute, literal).
     """
-    indexes = (
-        vocabulary.entities,
-        vocabulary.relations,
-        vocabulary.attributes,
-        vocabulary.literals,
-    )
     entities, relations, attributes, literals = (
         index.get_or_add_packed(names, hashes)
-        for index, names, hashes in zip(indexes, block.names, block.hashes, strict=True)
+        for index, names, hashes in zip(
+            vocabulary.list_indexes(), block.names, block.hashes, strict=True
+        )
     )
     return (
-        _renumber(block.triples, (entities, relations, entities)),
-        _renumber(block.literals, (entities, attributes, literals)),
+        renumber_rows(block.triples, (entities, relations, entities)),
+        renumber_rows(block.literals, (entities, attributes, literals)),
     )
 
 
-def _renumber(rows: IntArray, new_ids: tuple[IntArray, IntArray, IntArray]) -> IntArray:
+def renumber_rows(rows: IntArray, new_ids: tuple[IntArray, IntArray, IntArray]) -> IntArray:
+    """Give rows the ids of a graph.
+
+    Args:
+        rows: Rows of ids of a block.
+        new_ids: For each column, the id in the graph of each id in the block.
+
+    Returns:
+        The rows with new ids.
+    """
     renumbered = np.empty_like(rows)
     for column, ids in enumerate(new_ids):
         renumbered[:, column] = ids[rows[:, column]]

@@ -5,18 +5,20 @@ Whatever is wrong with a source is reported here, before anything is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from everalign._parallel import get_slice_bytes
 from everalign._progress import Progress, no_progress
 from everalign.cardinality import Cardinality
 from everalign.errors import InputError
 from everalign.graph.names import NameIndex, Vocabulary
-from everalign.graph.triples import NO_TRIPLES, IntArray, find_last_occurrences
+from everalign.graph.row_collector import EncodedRows, collect_rows, encode_rows
+from everalign.graph.triples import IntArray
 from everalign.io import (
     LinePart,
     LinkLine,
@@ -39,15 +41,12 @@ LinkSource: TypeAlias = (
 )
 EntitySource: TypeAlias = str | Path | Iterable[str]
 Pair: TypeAlias = tuple[int, int]
-Indexes: TypeAlias = tuple[NameIndex, NameIndex, NameIndex]
 PairCheck: TypeAlias = Callable[[Pair], str | None]
 
 NO_LINKS = np.empty((0, 2), dtype=np.int32)
 
 # Enough names to see whether the two graphs use the same ones, without a pass over all.
 SHARED_NAMES_SAMPLE = 1000
-# Names of so many rows are looked up together.
-ROWS_PER_BLOCK = 10_000
 # Few, so that faults of a file are still reported nearly in its order.
 LINKS_PER_BLOCK = 1000
 
@@ -99,20 +98,9 @@ def encode_statements(
     Raises:
         InputError: A file cannot be read or parsed.
     """
-    entities = vocabulary.entities
-    triples = _RowCollector((entities, vocabulary.relations, entities))
-    literals = _RowCollector((entities, vocabulary.attributes, vocabulary.literals))
-    # A plain file never marks a block as removed, so the caller's word counts; a patch marks its
-    # own.
     reader = None if source is None else _open_reader(source, progress)
-    for part in _read_blocks(source if reader is None else reader, removing):
-        if isinstance(part, LinePart):
-            for triple_rows, literal_rows in _encode_lines(part, vocabulary):
-                triples.add_rows(triple_rows)
-                literals.add_rows(literal_rows)
-        else:
-            triples.add_block(part.triples, removed=removing or part.removed)
-            literals.add_block(part.literals, removed=removing or part.removed)
+    parts = _read_blocks(source if reader is None else reader, vocabulary, removing)
+    triples, literals = collect_rows(parts, vocabulary, removing=removing)
     added_triples, removed_triples = triples.split_rows()
     added_literals, removed_literals = literals.split_rows()
     return EncodedStatements(
@@ -161,9 +149,9 @@ def encode_and_count_literals(
     reader = None if source is None else _open_reader(source, progress)
     if reader is None:
         rows = _read_memory(source or [])
-        return _encode_rows(rows.triples, indexes), len(rows.literals)
+        return encode_rows(rows.triples, indexes), len(rows.literals)
     # In this order: the count of literals is complete only when all rows have been read.
-    return _encode_rows(reader, indexes), reader.literals_read
+    return encode_rows(reader, indexes), reader.literals_read
 
 
 def encode_links(
@@ -359,99 +347,22 @@ def check_sides(
             )
 
 
-class _RowCollector:
-    """Rows of one kind while a source is read, in blocks that are added or removed."""
-
-    def __init__(self, indexes: Indexes) -> None:
-        self._indexes = indexes
-        # One array that grows, and not a list of blocks: their copy would take as much again.
-        self._rows = np.empty((0, 3), dtype=np.int32)
-        self._count = 0
-        self._block_sizes: list[int] = []
-        self._is_added: list[bool] = []
-        self.unknown_count = 0
-
-    def add_block(self, rows: Sequence[Triple], *, removed: bool) -> None:
-        if rows:
-            ids = self._find_rows(rows) if removed else _encode_rows(rows, self._indexes)
-            self.add_rows(ids, removed=removed)
-
-    def add_rows(self, rows: IntArray, *, removed: bool = False) -> None:
-        """Add rows that are encoded already."""
-        stop = self._count + len(rows)
-        if stop > len(self._rows):
-            # Where the system can, the array grows in its place. Nobody else refers to it.
-            self._rows.resize((max(stop, self._count * 5 // 4), 3), refcheck=False)
-        self._rows[self._count : stop] = rows
-        self._count = stop
-        self._block_sizes.append(len(rows))
-        self._is_added.append(not removed)
-
-    def split_rows(self) -> tuple[IntArray, IntArray]:
-        """Return the added rows and the removed rows; no others can be added then."""
-        self._rows.resize((self._count, 3), refcheck=False)
-        rows = self._rows
-        # Nothing is removed: the order does not matter, and duplicates are dropped when the rows
-        # are compared with the graph. The sort is spared.
-        if all(self._is_added):
-            return rows, NO_TRIPLES
-        is_added = np.repeat(self._is_added, self._block_sizes)
-        # The last statement about a row decides whether it is added or removed.
-        last = find_last_occurrences(rows)
-        rows, is_added = rows[last], is_added[last]
-        return rows[is_added], rows[~is_added]
-
-    def _find_rows(self, rows: Sequence[Triple]) -> IntArray:
-        # A removal gives no new ids: what was never seen cannot be there to be removed.
-        ids = _map_columns(rows, self._indexes, NameIndex.find_ids)
-        found = ids[(ids >= 0).all(axis=1)]
-        self.unknown_count += len(rows) - len(found)
-        return found
-
-
-def _encode_rows(triples: Iterable[Triple], indexes: Indexes) -> IntArray:
-    """Encode triples of names, column by column in its own index; new names are added."""
-    blocks, source = [NO_TRIPLES], iter(triples)
-    # In blocks, so that no Python list of all rows is ever held.
-    while rows := list(islice(source, ROWS_PER_BLOCK)):
-        blocks.append(_map_columns(rows, indexes, NameIndex.get_or_add_ids))
-    return np.concatenate(blocks)
-
-
-def _map_columns(
-    rows: Sequence[Triple],
-    indexes: Indexes,
-    map_names: Callable[[NameIndex, Sequence[str]], IntArray],
-) -> IntArray:
-    """Map the names in each column to ids; those of one index together, row by row."""
-    ids = np.empty((len(rows), 3), dtype=np.int32)
-    first, second, third = indexes
-    if first is third:
-        entities = [name for head, _, tail in rows for name in (head, tail)]
-        ids[:, ::2] = map_names(first, entities).reshape(-1, 2)
-    else:
-        ids[:, 0] = map_names(first, [row[0] for row in rows])
-        ids[:, 2] = map_names(third, [row[2] for row in rows])
-    ids[:, 1] = map_names(second, [row[1] for row in rows])
-    return ids
-
-
-def _encode_lines(part: LinePart, vocabulary: Vocabulary) -> Iterator[tuple[IntArray, IntArray]]:
-    """Encode a large file of N-Triples; new names are added."""
-    # Imported here: it takes longer than to encode a small file.
-    from everalign.graph.block_encoding import encode_blocks, merge_block
-
-    for encoded in encode_blocks(part.blocks):
-        part.report_block(len(encoded.triples), len(encoded.literals), encoded.problems)
-        yield merge_block(vocabulary, encoded)
-
-
-def _read_blocks(source: TripleSource | None, removing: bool) -> Iterator[Statements | LinePart]:
+def _read_blocks(
+    source: TripleSource | None, vocabulary: Vocabulary, removing: bool
+) -> Iterator[Statements | LinePart | EncodedRows]:
     if source is None:
         return iter(())
-    if isinstance(source, TripleReader):
-        return source.statements(removing=True) if removing else source.read_parts()
-    return iter([_read_memory(source)])
+    if not isinstance(source, TripleReader):
+        return iter([_read_memory(source)])
+    if removing:
+        return source.statements(removing=True)
+    slice_bytes = get_slice_bytes()
+    if slice_bytes and (slices := source.list_slices(slice_bytes)):
+        # Imported here: it takes longer than to encode a small file.
+        from everalign.graph.slice_encoding import encode_slices
+
+        return encode_slices(source, slices, vocabulary)
+    return source.read_parts()
 
 
 def _open_reader(source: TripleSource, progress: Progress = no_progress) -> TripleReader | None:

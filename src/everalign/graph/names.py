@@ -126,12 +126,14 @@ class NameIndex(Sequence[str]):
             found = [ids[name] for name in names]
         return np.array(found, dtype=np.int32)
 
-    def get_or_add_packed(self, names: PackedNames, hashes: NDArray[np.uint64]) -> IntArray:
+    def get_or_add_packed(
+        self, names: PackedNames, hashes: NDArray[np.uint64] | None = None
+    ) -> IntArray:
         """Return the ids of many names; those never seen before are appended.
 
         Args:
             names: The names to look up or append, with or without duplicates.
-            hashes: Their hashes, see `NameTable`.
+            hashes: Their hashes, if they are known, see `NameTable`.
 
         Returns:
             Their ids.
@@ -320,3 +322,11 @@ class Vocabulary:
     relations: NameIndex = field(default_factory=NameIndex)
     attributes: NameIndex = field(default_factory=NameIndex)
     literals: NameIndex = field(default_factory=NameIndex)
+
+    def list_indexes(self) -> tuple[NameIndex, NameIndex, NameIndex, NameIndex]:
+        """List the names of all kinds.
+
+        Returns:
+            Those of entities, relations, attributes and literals.
+        """
+        return self.entities, self.relations, self.attributes, self.literals

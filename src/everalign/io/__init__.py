@@ -18,6 +18,7 @@
 `streams`    paths to bytes, compression, blocks of text, files written atomically
 `encodings`  text in other encodings, given as UTF-8
 `archives`   the files inside of zip and tar
+`source_slices`  sources cut into slices for several processes (`line_ranges`)
 `remote`     URLs and SPARQL endpoints, fetched into a cache (`http_client`, `sparql`)
 `terms`      IRIs, blank nodes and literals as text; `Statements`
 `links`      files of links, in their own package

@@ -14,7 +14,7 @@ from typing import Any
 from pyoxigraph import Literal
 
 from everalign.errors import InputError
-from everalign.io.filters import ReadContext
+from everalign.io.filters import ReadContext, describe_known_rows
 from everalign.io.streams import COMPRESSION_SUFFIXES
 from everalign.io.table_source import ROW_NUMBER, check_header, make_id_error
 from everalign.io.terms import Statements, Triple, shorten_text, strip_brackets
@@ -135,7 +135,7 @@ class RowConverter:
         if len(header) < len(self._header):
             parts.append(f"{len(self._header) - len(header)} without a name left out")
         if known := len(counts.row_names.intersection(self._first_rows)):
-            parts.append(f"{known} rows have ids of rows in other tables: the same entities")
+            parts.append(describe_known_rows(known))
         counts.row_names.update(self._first_rows)
         self._context.add_note(", ".join(filter(None, parts)))
 

@@ -187,6 +187,18 @@ def _cache_decisions(decide: Callable[[str], bool]) -> Callable[[str], bool]:
     return decide_cached
 
 
+def describe_known_rows(count: int) -> str:
+    """Say that rows of a table are about entities of other tables.
+
+    Args:
+        count: How many rows.
+
+    Returns:
+        The end of a note on the table.
+    """
+    return f"{count} rows have ids of rows in other tables: the same entities"
+
+
 class SkippedLine(NamedTuple):
     """A part of a file that could not be read, and why."""
 
@@ -220,6 +232,9 @@ class ReadCounts:
     row_names: set[str] = field(default_factory=set)
     """The entities of the rows of all tables so far."""
 
+    line_count: int = 0
+    """The lines of ranges of a file, see `open_line_range`."""
+
     def is_empty(self) -> bool:
         """Tell whether nothing was found at all.
 
@@ -227,6 +242,40 @@ class ReadCounts:
             Whether there was no statement, kept or not, and nothing was skipped.
         """
         return not (self.triples or self.literals or self.filtered or self.skipped_count)
+
+    def add_counts(self, others: ReadCounts, lines_before: int) -> None:
+        """Add the counts of a slice that was read elsewhere.
+
+        Args:
+            others: The counts of a slice, which comes after all that is counted here.
+            lines_before: How much higher its line numbers are in the whole file.
+        """
+        self.triples += others.triples
+        self.literals += others.literals
+        self.filtered += others.filtered
+        self.skipped_count += others.skipped_count
+        for path, line, reason in others.skipped[: MAX_LISTED_ERRORS - len(self.skipped)]:
+            place = None if line is None else line + lines_before
+            self.skipped.append(SkippedLine(path, place, reason))
+        for name, namespace in others.prefixes.items():
+            if len(self.prefixes) < MAX_PREFIXES:
+                self.prefixes.setdefault(name, namespace)
+        notes = others.notes
+        if known := len(self.row_names & others.row_names):
+            notes = [*notes[:-1], f"{notes[-1]}, {describe_known_rows(known)}"]
+        self.row_names |= others.row_names
+        for note in notes:
+            self.add_note(note)
+
+    def add_note(self, note: str) -> None:
+        """Add a note, unless there are enough.
+
+        Args:
+            note: The note, with the name of the file.
+        """
+        # A file may be opened twice, and a thousand files may have the same peculiarity.
+        if note not in self.notes and len(self.notes) < MAX_LISTED_ERRORS:
+            self.notes.append(note)
 
 
 @dataclass(frozen=True)
@@ -266,10 +315,7 @@ class ReadContext:
         Args:
             note: What was found out, without the name of the file.
         """
-        line = f"{self.path}: {note}"
-        # A file may be opened twice, and a thousand files may have the same peculiarity.
-        if line not in self.counts.notes and len(self.counts.notes) < MAX_LISTED_ERRORS:
-            self.counts.notes.append(line)
+        self.counts.add_note(f"{self.path}: {note}")
 
     def report_error(self, error: InputError) -> None:
         """Raise an error, or count and list it if errors are skipped.

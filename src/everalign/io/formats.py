@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +22,7 @@ from everalign.io.archives import ARCHIVE_SUFFIXES, ArchiveMember, read_members
 from everalign.io.csv_files import read_csv, read_csv_header
 from everalign.io.encodings import Tell, ignore_note, open_as_utf8
 from everalign.io.filters import ReadContext
+from everalign.io.line_ranges import Bound, cut_lines, read_line_range
 from everalign.io.rdf_patch import read_rdf_patch
 from everalign.io.streams import (
     BLOCK_BYTES,
@@ -30,7 +32,15 @@ from everalign.io.streams import (
     open_bytes,
     prepend_bytes,
 )
-from everalign.io.tables import read_parquet, read_parquet_header, read_table
+from everalign.io.tables import (
+    cut_parquet,
+    cut_table,
+    read_parquet,
+    read_parquet_header,
+    read_row_groups,
+    read_table,
+    read_triple_lines,
+)
 from everalign.io.terms import Statements, Triple
 
 StatementReader: TypeAlias = Callable[[io.BufferedReader, ReadContext], Iterator[Statements]]
@@ -39,6 +49,8 @@ NumberedReader: TypeAlias = Callable[
 ]
 
 HeaderReader: TypeAlias = Callable[[io.BufferedReader, ReadContext], list[str]]
+Cutter: TypeAlias = Callable[[io.BufferedReader, ReadContext, int], list[Bound]]
+SliceReader: TypeAlias = Callable[[ReadContext, int, int], Iterator[Statements]]
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,13 @@ class FileFormat:
     has_ntriples_lines: bool = False
     """Whether the lines are N-Triples, which can be encoded without parsing them to text."""
 
+    cut: Cutter | None = None
+    """Lists where a large file is cut so that several processes can read it: the first place of
+    each slice and the one behind its last. None if a file is always read as a whole."""
+
+    read_slice: SliceReader | None = None
+    """Reads what is between two such places."""
+
 
 TABLE = FileFormat(
     "tab-separated",
@@ -88,6 +107,8 @@ TABLE = FileFormat(
     "text/tab-separated-values",
     read_table,
     read_header=read_csv_header,
+    cut=cut_table,
+    read_slice=partial(read_line_range, read_triple_lines),
 )
 CSV = FileFormat("CSV", (".csv",), "text/csv", read_csv, read_header=read_csv_header)
 N_TRIPLES = FileFormat(
@@ -97,6 +118,8 @@ N_TRIPLES = FileFormat(
     ntriples.read_ntriples,
     ntriples.read_numbered_ntriples,
     has_ntriples_lines=True,
+    cut=cut_lines,
+    read_slice=partial(read_line_range, ntriples.read_ntriples),
 )
 
 FORMATS: list[FileFormat] = [
@@ -109,6 +132,8 @@ FORMATS: list[FileFormat] = [
         "application/n-quads",
         ntriples.read_nquads,
         ntriples.read_numbered_nquads,
+        cut=cut_lines,
+        read_slice=partial(read_line_range, ntriples.read_nquads),
     ),
     FileFormat(
         "Turtle",
@@ -160,6 +185,8 @@ FORMATS: list[FileFormat] = [
         read_parquet,
         magic=b"PAR1",
         read_header=read_parquet_header,
+        cut=cut_parquet,
+        read_slice=read_row_groups,
     ),
 ]
 # Suffixes of formats that users may try; without this they would be read as tables.

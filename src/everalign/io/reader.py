@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import chain
+from itertools import chain, groupby
 from time import perf_counter
 from typing import NamedTuple, cast
 
@@ -20,6 +20,7 @@ from everalign.io.filters import (
 )
 from everalign.io.formats import OpenedFile
 from everalign.io.line_blocks import LineBlock, LineProblem, read_line_blocks
+from everalign.io.line_ranges import open_line_range
 from everalign.io.ntriples import read_ntriples
 from everalign.io.source_parts import (
     OpenedPart,
@@ -28,6 +29,7 @@ from everalign.io.source_parts import (
     describe_source,
     list_parts,
 )
+from everalign.io.source_slices import SourceSlice, cut_parts
 from everalign.io.sources import SourceOptions
 from everalign.io.streams import prepend_bytes
 from everalign.io.terms import Statements, Triple, rename_blank_nodes
@@ -219,35 +221,141 @@ class TripleReader:
         parts = self._list_parts()
         found_patch = False
         for number, opened in enumerate(self._open_all(parts, statement_filter), 1):
-            started, before = perf_counter(), (counts.triples, counts.literals)
             found_patch = found_patch or opened.is_patch
             is_alone = len(parts) == 1 and not opened.is_member
             prefix = "" if is_alone else f"_:f{number}."
-            batches = opened.batches
-            if finds_lines and opened.file is not None and opened.file.format.has_ntriples_lines:
-                lines, batches = self._find_lines(opened.file, opened.context, prefix)
-                if lines is not None:
-                    yield lines
-            for batch in _reduce_batches(batches, opened.context):
-                if removing and opened.is_patch and _adds_statements(batch):
-                    raise InputError(
-                        "is a patch that adds facts, but was given as what is removed: "
-                        "give it as what is gained, it says itself what it removes",
-                        path=opened.context.path,
-                    )
-                kept = self._filter_batch(batch, statement_filter)
-                yield kept if is_alone else _rename_blank_nodes(kept, prefix)
-            logger.info(
-                "%s read as %s: %d triples, %d literals, %.2f s",
-                opened.context.path,
-                opened.kind,
-                counts.triples - before[0],
-                counts.literals - before[1],
-                perf_counter() - started,
-            )
+            yield from self._read_opened(opened, prefix, removing, finds_lines)
         # A patch may change nothing; a graph without statements is most likely the wrong file.
         if not found_patch and counts.is_empty():
-            raise InputError("has no triples", path=parts[0].path if len(parts) == 1 else None)
+            raise _make_empty_error(parts)
+
+    def list_slices(self, slice_bytes: int) -> list[SourceSlice]:
+        """Cut the source into slices that several processes can read.
+
+        Args:
+            slice_bytes: How many bytes a part of a large file has at least.
+
+        Returns:
+            The slices in order; nothing if the source has to be read here.
+        """
+        self._counts = ReadCounts()
+        return cut_parts(self._list_parts(), slice_bytes, self._opening)
+
+    def copy_for_slices(self) -> TripleReader:
+        """Make a reader that can be sent to another process, to read slices.
+
+        Returns:
+            A reader that filters and opens as this one, without its source.
+        """
+        return TripleReader(
+            (), options=self._options, skip_errors=self._skip_errors, opening=self._opening
+        )
+
+    def read_slice(self, part: SourceSlice) -> tuple[Iterator[Statements | LinePart], ReadCounts]:
+        """Read a slice.
+
+        Args:
+            part: The slice.
+
+        Returns:
+            The same as `read_parts`, and counts that are complete when it was read. Line numbers
+            are those of the slice, see `ReadCounts.add_counts`.
+
+        Raises:
+            InputError: The file is not the one that was cut, or cannot be read (when iterating).
+        """
+        self._counts = ReadCounts()
+        return self._read_slice(part), self._counts
+
+    def _read_slice(self, part: SourceSlice) -> Iterator[Statements | LinePart]:
+        part.check_file()
+        finds_lines = self._options.keeps_everything()
+        with closing(self._open_all([part.part], StatementFilter(self._options))) as files:
+            opened = next(files)
+            if part.bound is None:
+                yield from self._read_opened(opened, part.blank_prefix, False, finds_lines)
+                return
+            file, context = opened.file, opened.context
+            assert file is not None
+            assert file.format.read_slice is not None
+            if finds_lines and file.format.has_ntriples_lines:
+                with open_line_range(context.path, *part.bound, context.counts) as stream:
+                    yield self._make_line_part(stream, context, part.blank_prefix)
+                return
+            # A dump of Wikidata is not cut: nothing has to be looked for.
+            for batch in file.format.read_slice(context, *part.bound):
+                yield self._finish_batch(batch, context, part.blank_prefix)
+
+    def join_slices(
+        self, slices: Sequence[SourceSlice], results: Sequence[ReadCounts | str]
+    ) -> Iterator[int | Statements | LinePart]:
+        """Put slices together that other processes have read, and read here what they could not.
+
+        Args:
+            slices: All slices of the source.
+            results: The counts of each slice, or why it could not be read.
+
+        Yields:
+            The number of a slice that was read, or in place of all slices of a file what is read
+            here.
+
+        Raises:
+            InputError: A file cannot be read, or no file has any statement.
+        """
+        counts = self._counts = ReadCounts()
+        parts = self._list_parts()
+        for _, numbers in groupby(range(len(slices)), lambda number: slices[number].part_number):
+            group, line_count = list(numbers), 0
+            failed = [found for number in group if isinstance(found := results[number], str)]
+            if failed:
+                yield from self._read_here(slices[group[0]], failed[0])
+                continue
+            for number in group:
+                found = cast("ReadCounts", results[number])
+                # All but the first begin with an empty line.
+                is_later = number > group[0]
+                counts.add_counts(found, line_count - is_later)
+                line_count += found.line_count - is_later
+                self._on_progress(counts.triples)
+                yield number
+        if counts.is_empty():
+            raise _make_empty_error(parts)
+
+    def _read_here(self, part: SourceSlice, reason: str) -> Iterator[Statements | LinePart]:
+        """Read the whole file of a slice, with its errors if there are any."""
+        logger.info("%s is read by this process: %s", part.part.path, reason)
+        finds_lines = self._options.keeps_everything()
+        for opened in self._open_all([part.part], StatementFilter(self._options)):
+            yield from self._read_opened(opened, part.blank_prefix, False, finds_lines)
+            opened.context.add_note(f"read by this process: {reason}")
+
+    def _read_opened(
+        self, opened: OpenedPart, prefix: str, removing: bool, finds_lines: bool
+    ) -> Iterator[Statements | LinePart]:
+        """Read an open file or object; blank nodes get a prefix unless it is empty."""
+        counts = self._counts
+        started, before = perf_counter(), (counts.triples, counts.literals)
+        batches = opened.batches
+        if finds_lines and opened.file is not None and opened.file.format.has_ntriples_lines:
+            lines, batches = self._find_lines(opened.file, opened.context, prefix)
+            if lines is not None:
+                yield lines
+        for batch in _reduce_batches(batches, opened.context):
+            if removing and opened.is_patch and _adds_statements(batch):
+                raise InputError(
+                    "is a patch that adds facts, but was given as what is removed: "
+                    "give it as what is gained, it says itself what it removes",
+                    path=opened.context.path,
+                )
+            yield self._finish_batch(batch, opened.context, prefix)
+        logger.info(
+            "%s read as %s: %d triples, %d literals, %.2f s",
+            opened.context.path,
+            opened.kind,
+            counts.triples - before[0],
+            counts.literals - before[1],
+            perf_counter() - started,
+        )
 
     def _list_parts(self) -> list[SourcePart]:
         """List files and objects; what a server has is fetched once, even if it is read again."""
@@ -262,7 +370,7 @@ class TripleReader:
 
     def _open_all(
         self, parts: Sequence[SourcePart], statement_filter: StatementFilter
-    ) -> Iterator[OpenedPart]:
+    ) -> Generator[OpenedPart, None, None]:
         """Open all files and objects, the files of archives one after the other."""
         for part in parts:
             context = ReadContext(
@@ -284,20 +392,30 @@ class TripleReader:
         stream = prepend_bytes(start, file.stream)
         if len(start) < MIN_LINE_BYTES or _begins_like_wikidata(start, context):
             return None, file.format.read(stream, context)
+        return self._make_line_part(stream, context, blank_prefix), iter(())
+
+    def _make_line_part(
+        self, stream: io.BufferedReader, context: ReadContext, blank_prefix: str
+    ) -> LinePart:
         blocks = read_line_blocks(
             stream, context.path, blank_prefix, skip_errors=context.skip_errors
         )
-        return LinePart(blocks, context, self._on_progress), iter(())
+        return LinePart(blocks, context, self._on_progress)
 
-    def _filter_batch(self, batch: Statements, statement_filter: StatementFilter) -> Statements:
-        kept = statement_filter.apply(batch)
+    def _finish_batch(self, batch: Statements, context: ReadContext, prefix: str) -> Statements:
+        """Filter and count a batch, and name its blank nodes."""
+        kept = context.filter.apply(batch)
         counts = self._counts
         counts.triples += len(kept.triples)
         counts.literals += len(kept.literals)
         counts.filtered += len(batch.triples) + len(batch.literals)
         counts.filtered -= len(kept.triples) + len(kept.literals)
         self._on_progress(counts.triples)
-        return kept
+        return _rename_blank_nodes(kept, prefix) if prefix else kept
+
+
+def _make_empty_error(parts: Sequence[SourcePart]) -> InputError:
+    return InputError("has no triples", path=parts[0].path if len(parts) == 1 else None)
 
 
 def _reduce_batches(batches: Iterator[Statements], context: ReadContext) -> Iterator[Statements]:

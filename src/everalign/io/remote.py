@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SPARQL_PREFIX = "sparql+"
 
 _REMOTE = re.compile(r"(?:sparql\+)?https?://", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _DIGEST_LENGTH = 16
 
 
@@ -45,6 +46,38 @@ def is_remote(source: object) -> bool:
     (True, False)
     """
     return isinstance(source, str) and _REMOTE.match(source) is not None
+
+
+def is_storage(source: object) -> bool:
+    """Tell whether a source is a URL of a storage, which an engine may be able to read.
+
+    Args:
+        source: A source as it is given.
+
+    Returns:
+        Whether it is text that begins with a scheme such as ``file://``, ``hdfs://`` or
+        ``s3a://``, and is not fetched by `fetch_source`.
+
+    >>> is_storage("hdfs://host/left.nt"), is_storage("https://example.org/left.nt")
+    (True, False)
+    """
+    return isinstance(source, str) and bool(_SCHEME.match(source)) and not is_remote(source)
+
+
+def find_local_path(source: str) -> Path | None:
+    """Find the path of a ``file://`` URL.
+
+    Args:
+        source: The URL of a storage.
+
+    Returns:
+        The path, None if it has another scheme.
+
+    >>> find_local_path("file:///data/left%20graph.nt").name
+    'left graph.nt'
+    """
+    parts = urlsplit(source)
+    return Path(unquote(parts.path)) if parts.scheme.lower() == "file" else None
 
 
 def fetch_source(source: str, options: RemoteOptions, tell: Tell = ignore_note) -> Path:

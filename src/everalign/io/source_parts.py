@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from everalign._parallel import fetch_files
 from everalign.errors import ConfigError, InputError
 from everalign.io.encodings import Tell, ignore_note
 from everalign.io.filters import ReadContext
@@ -23,7 +24,7 @@ from everalign.io.objects import (
     list_object_columns,
     read_object,
 )
-from everalign.io.remote import fetch_source, is_remote
+from everalign.io.remote import fetch_source, find_local_path, is_remote, is_storage
 from everalign.io.sources import RemoteOptions, SourceOptions
 from everalign.io.table_source import Table
 from everalign.io.terms import Statements, shorten_text
@@ -228,7 +229,8 @@ def find_files(
     """Find the files that a source names; what a server has is fetched.
 
     Args:
-        source: A file, a pattern such as ``left/**/*.nt``, a URL, or a list of these.
+        source: A file, a pattern such as ``left/**/*.nt``, a URL, or a list of these. A URL of a
+            storage (``file://``, ``hdfs://``) may also be that of a directory of parts.
         remote: How URLs and SPARQL endpoints are read.
         tell: Called with a note on what was fetched or found in the cache.
 
@@ -246,12 +248,30 @@ def find_files(
     for entry in entries:
         if is_remote(entry):
             paths = [fetch_source(str(entry), remote or RemoteOptions(), tell)]
+        elif is_storage(entry):
+            paths = _find_stored_files(str(entry), tell)
         else:
             paths = _expand_entry(Path(entry))
         for path in paths:
             # Two patterns, or a symbolic link, may lead to the same file.
             found.setdefault(path.resolve(), path)
     return list(found.values())
+
+
+def _find_stored_files(url: str, tell: Tell) -> list[Path]:
+    path = find_local_path(url)
+    if path is None:
+        paths = fetch_files(url)
+        tell(f"{url}: read from {len(paths)} file{'' if len(paths) == 1 else 's'}")
+        return paths
+    if not path.is_dir():
+        return _expand_entry(path)
+    # As the programs that write such a directory of parts read it: the order is that of names.
+    files = [file for file in path.iterdir() if not file.name.startswith(("_", "."))]
+    found = sorted(file for file in files if file.is_file())
+    if not found:
+        raise InputError("has no files", path=url)
+    return found
 
 
 def _expand_entry(entry: Path) -> list[Path]:

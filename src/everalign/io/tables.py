@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -13,6 +14,7 @@ from everalign.io.arrow_errors import convert_arrow_errors
 from everalign.io.csv_files import TableText, read_table_text
 from everalign.io.entity_tables import RowConverter, check_triple_rows
 from everalign.io.filters import ReadContext
+from everalign.io.line_ranges import Bound, cut_lines
 from everalign.io.ntriples import is_statement_line
 from everalign.io.streams import (
     MAX_COMPRESSION_RATIO,
@@ -65,7 +67,41 @@ def read_table(stream: io.BufferedReader, context: ReadContext) -> Iterator[Stat
     if find_triple_columns(header, exact=True) or context.table.find_id_column(header):
         yield from read_table_text(text, context)
         return
-    for block in split_blocks(text.stream, context.path, context.error_handler):
+    yield from read_triple_lines(text.stream, context)
+
+
+def cut_table(stream: io.BufferedReader, context: ReadContext, slice_bytes: int) -> list[Bound]:
+    """Cut a large table of triples without a header; others are read as a whole.
+
+    Args:
+        stream: The bytes of the file as UTF-8, decompressed.
+        context: The file.
+        slice_bytes: How many bytes a range has at least.
+
+    Returns:
+        See `cut_lines`.
+    """
+    text = TableText(stream, context)
+    header = text.peek_header()
+    if find_triple_columns(header, exact=True) or context.table.find_id_column(header):
+        return []
+    return cut_lines(text.stream, context, slice_bytes)
+
+
+def read_triple_lines(stream: io.BufferedReader, context: ReadContext) -> Iterator[Statements]:
+    """Read tab-separated triples without a header.
+
+    Args:
+        stream: The bytes of whole lines.
+        context: The file and where to report errors.
+
+    Yields:
+        The statements of each block of lines.
+
+    Raises:
+        InputError: A line does not have three names, and errors are not skipped.
+    """
+    for block in split_blocks(stream, context.path, context.error_handler):
         rows = _parse_rows(block, context)
         yield split_literals(rows) if '"' in block.text else Statements(rows, [])
 
@@ -186,6 +222,59 @@ def read_parquet(_stream: io.BufferedReader, context: ReadContext) -> Iterator[S
             yield from _read_triples(schema, columns, context)
 
 
+def cut_parquet(_stream: io.BufferedReader, context: ReadContext, slice_bytes: int) -> list[Bound]:
+    """Cut a large Parquet file with triples at its row groups.
+
+    Args:
+        _stream: Not used, as in `read_parquet`.
+        context: The file.
+        slice_bytes: How many bytes a part has at least, before it is compressed.
+
+    Returns:
+        The number of the first row group of each part, and the one behind its last; nothing if
+        there is one part, or a table of entities, whose rows are compared with each other.
+    """
+    with (
+        convert_arrow_errors(context.path),
+        import_pyarrow().parquet.ParquetFile(context.path) as file,
+    ):
+        _check_row_groups(file, context.path)
+        if find_triple_columns(file.schema_arrow.names) is None:
+            return []
+        ends, held = [0], 0
+        for number, group in enumerate(_list_row_groups(file), 1):
+            held += group.total_byte_size
+            if held >= slice_bytes or number == file.metadata.num_row_groups:
+                ends.append(number)
+                held = 0
+    return list(pairwise(ends)) if len(ends) > 2 else []
+
+
+def read_row_groups(context: ReadContext, start: int, stop: int) -> Iterator[Statements]:
+    """Read some row groups of a Parquet file with triples.
+
+    Args:
+        context: The file and where to report errors.
+        start: The number of the first row group.
+        stop: The number of the row group behind the last.
+
+    Yields:
+        The statements of each batch of rows.
+
+    Raises:
+        InputError: The file is not Parquet, or has empty fields.
+    """
+    arrow = import_pyarrow()
+    with convert_arrow_errors(context.path):
+        with arrow.parquet.ParquetFile(context.path, memory_map=False) as file:
+            schema = file.schema_arrow
+            first_row = 1 + sum(group.num_rows for group in _list_row_groups(file)[:start])
+        check_header(schema.names, context.path)
+        columns = find_triple_columns(schema.names)
+        assert columns is not None, "only triples are cut"
+        yield from _read_triples(schema, columns, context, first_row, range(start, stop))
+
+
 def read_parquet_header(_stream: io.BufferedReader, context: ReadContext) -> list[str]:
     """Read the names of the columns of a Parquet file.
 
@@ -207,12 +296,15 @@ def read_parquet_header(_stream: io.BufferedReader, context: ReadContext) -> lis
 
 
 def _read_triples(
-    schema: Any, columns: tuple[str, ...], context: ReadContext
+    schema: Any,
+    columns: tuple[str, ...],
+    context: ReadContext,
+    first_row: int = 1,
+    row_groups: Sequence[int] | None = None,
 ) -> Iterator[Statements]:
     for name in columns:
         check_text_column(schema, name, context.path)
-    first_row = 1
-    for rows in read_columns(columns, context.path):
+    for rows in read_columns(columns, context.path, row_groups):
         yield split_literals(check_triple_rows(_number(rows, first_row), columns, context))
         first_row += len(rows)
     context.add_note(f"read as triples ({', '.join(columns)})")
@@ -238,12 +330,15 @@ def _number(rows: list[Row], first: int) -> Iterator[tuple[Row, int]]:
     return zip(rows, range(first, first + len(rows)), strict=True)
 
 
-def read_columns(columns: Sequence[str], path: Path) -> Iterator[list[Row]]:
+def read_columns(
+    columns: Sequence[str], path: Path, row_groups: Sequence[int] | None = None
+) -> Iterator[list[Row]]:
     """Read some columns of a Parquet file in batches that fit into memory.
 
     Args:
         columns: The names of the columns.
         path: The file.
+        row_groups: The numbers of the row groups to read; all by default.
 
     Yields:
         Some rows at a time, with None for null values.
@@ -264,7 +359,8 @@ def read_columns(columns: Sequence[str], path: Path) -> Iterator[list[Row]]:
         # the statement may be false.
         if sum(group.total_byte_size for group in _list_row_groups(file)) > limit:
             raise _make_expansion_error(path)
-        for batch in file.iter_batches(_choose_batch_rows(file), columns=list(columns)):
+        numbers = None if row_groups is None else list(row_groups)
+        for batch in file.iter_batches(_choose_batch_rows(file), numbers, list(columns)):
             rows: list[Row] = []
             held = 0
             for row in zip(*(_decode_column(batch.column(name)) for name in columns), strict=True):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from everalign._parallel import Bound, Result, ThreadEngine, use_engine
@@ -85,11 +86,28 @@ class StepRecorder:
         """How many threads there are."""
         return self._threads.worker_count
 
+    @property
+    def slice_bytes(self) -> int:
+        """This process reads sources."""
+        return self._threads.slice_bytes
+
+    def fetch_files(self, url: str) -> list[Path]:
+        """Refuse a URL of a storage, as threads do.
+
+        Args:
+            url: The URL.
+
+        Raises:
+            InputError: Always.
+        """
+        return self._threads.fetch_files(url)
+
     def run_chunks(
         self,
         work: Callable[[int, int], Result],
         bounds: Sequence[Bound],
         receive: Callable[[int, Result], None],
+        costs: Sequence[int] | None = None,
     ) -> None:
         """Call `work(first, end)` for each chunk in threads, and measure it.
 
@@ -97,6 +115,7 @@ class StepRecorder:
             work: See `everalign.Engine`.
             bounds: See `everalign.Engine`.
             receive: See `everalign.Engine`.
+            costs: See `everalign.Engine`.
         """
         step = self._get_step()
 
@@ -110,7 +129,7 @@ class StepRecorder:
             return result
 
         step.job_count += 1
-        self._threads.run_chunks(run_measured, bounds, receive)
+        self._threads.run_chunks(run_measured, bounds, receive, costs)
 
     def _get_step(self) -> RecordedStep:
         return self.steps.setdefault(self.current, RecordedStep())
