@@ -94,9 +94,9 @@ def test_links_are_the_same(engine: SparkEngine, tmp_path: Path) -> None:
         lines += [f'<http://x/{entity}> <{label}> "{text}" .\n' for entity, text in labels]
         (tmp_path / name).write_text("".join(lines), encoding="utf-8")
         paths.append(tmp_path / name)
-    expected = Aligner.create(tmp_path / "threads", *paths)
+    expected = Aligner.create(tmp_path / "threads", paths[0], paths[1])
     with use_engine(engine):
-        aligner = Aligner.create(tmp_path / "spark", *paths)
+        aligner = Aligner.create(tmp_path / "spark", paths[0], paths[1])
     assert list(aligner.links()) == list(expected.links())
 
 
