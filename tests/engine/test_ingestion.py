@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everalign import Aligner, InputError, use_engine
+from everalign import Aligner, EngineError, InputError, use_engine
+from everalign._parallel import map_chunks
 from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.engine.spark import SparkEngine, plan_tasks
 from everalign.graph import Vocabulary, encode_statements
@@ -93,9 +94,9 @@ def test_links_are_the_same(engine: SparkEngine, tmp_path: Path) -> None:
         lines += [f'<http://x/{entity}> <{label}> "{text}" .\n' for entity, text in labels]
         (tmp_path / name).write_text("".join(lines), encoding="utf-8")
         paths.append(tmp_path / name)
-    expected = Aligner.create(tmp_path / "threads", *paths)
+    expected = Aligner.create(tmp_path / "threads", paths[0], paths[1])
     with use_engine(engine):
-        aligner = Aligner.create(tmp_path / "spark", *paths)
+        aligner = Aligner.create(tmp_path / "spark", paths[0], paths[1])
     assert list(aligner.links()) == list(expected.links())
 
 
@@ -152,6 +153,14 @@ def test_a_killed_driver_does_not_encode_again(spark_installed: None, tmp_path: 
     assert [file for file in written if again[file] != written[file]] == [lost]
     assert driver.returncode == 0
     assert not (tmp_path / "run").exists()
+
+
+def test_workers_with_another_version(
+    engine: SparkEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("everalign.engine.spark.version", lambda _: "0.0.1")
+    with use_engine(engine), pytest.raises(EngineError, match=r"this process 0\.0\.1: install"):
+        map_chunks(lambda first, end: end - first, 5000, 500)
 
 
 def test_tasks_have_equal_costs() -> None:

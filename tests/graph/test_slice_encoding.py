@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -66,7 +67,7 @@ def write_rows(path: Path, count: int = 6000, header: str = "") -> Path:
 
 def read_graph(
     source: Source, *, options: ReadOptions | None = None, skip_errors: bool = False
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Encode a source; all that a caller can find out about it."""
     reader = TripleReader(source, options=options, skip_errors=skip_errors)
     vocabulary = Vocabulary()
@@ -82,12 +83,12 @@ def read_graph(
     }
 
 
-def check_same(engine: SliceEngine, source: Source, **settings: object) -> None:
+def check_same(engine: SliceEngine, source: Source, **settings: Any) -> None:
     """Check that the slices of a source are what the source is."""
-    expected = read_graph(source, **settings)  # type: ignore[arg-type]
+    expected = read_graph(source, **settings)
     engine.slice_counts.clear()
     with use_engine(engine):
-        found = read_graph(source, **settings)  # type: ignore[arg-type]
+        found = read_graph(source, **settings)
     assert len(engine.slice_counts) == 1, "the source was read as a whole"
     assert engine.slice_counts[0] > 1
     # Names that come first in another order get other ids: they are sorted before they are stored.
@@ -96,18 +97,18 @@ def check_same(engine: SliceEngine, source: Source, **settings: object) -> None:
     assert rows[0] == rows[1]
     for key in ("counts", "skipped", "prefixes"):
         assert found[key] == expected[key], key
-    notes = [note for note in found["notes"] if "read by this process: is not UTF-8" not in note]  # type: ignore[attr-defined]
+    notes = [note for note in found["notes"] if "read by this process: is not UTF-8" not in note]
     assert notes == expected["notes"]
 
 
-def sort_graph(graph: dict[str, object]) -> tuple[list[list[str]], list[list[tuple[str, ...]]]]:
-    entities, relations, attributes, literals = graph["names"]  # type: ignore[misc]
+def sort_graph(graph: dict[str, Any]) -> tuple[list[list[str]], list[list[tuple[str, ...]]]]:
+    entities, relations, attributes, literals = graph["names"]
     columns = [(entities, relations, entities), (entities, attributes, literals)]
     rows = [
-        [tuple(index[i] for index, i in zip(kinds, row, strict=True)) for row in graph[name]]  # type: ignore[attr-defined]
+        [tuple(index[i] for index, i in zip(kinds, row, strict=True)) for row in graph[name]]
         for name, kinds in zip(("triples", "literals"), columns, strict=True)
     ]
-    return [sorted(names) for names in graph["names"]], rows  # type: ignore[attr-defined]
+    return [sorted(names) for names in graph["names"]], rows
 
 
 def test_a_file_of_ntriples_is_cut_at_lines(engine: SliceEngine, tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_a_text_that_is_not_utf8_is_read_as_a_whole(engine: SliceEngine, tmp_pat
     with use_engine(engine):
         found = read_graph(path)
     notes = found.pop("notes")
-    assert [*expected.pop("notes"), notes[-1]] == notes  # type: ignore[index, misc]
+    assert [*expected.pop("notes"), notes[-1]] == notes
     assert found == expected
 
 
@@ -225,7 +226,7 @@ def test_a_file_that_only_the_driver_has(
     monkeypatch.setattr(TripleReader, "list_slices", lambda *_: elsewhere)
     with use_engine(engine):
         found = read_graph(path)
-    (note,) = found.pop("notes")  # type: ignore[misc, attr-defined]
+    (note,) = found.pop("notes")
     assert "read by this process: another file here (on " in note
     assert not expected.pop("notes")
     assert found == expected
@@ -239,7 +240,7 @@ def test_what_is_wrong_with_a_source_is_told_as_always(
         path.write_text("# nothing\n")
     with use_engine(engine):
         with pytest.raises(InputError, match="has no triples"):
-            read_graph(empty)  # type: ignore[arg-type]
+            read_graph(empty)
         with pytest.raises(InputError, match="does not exist"):
             read_graph([tmp_path / "a.nt", tmp_path / "missing.nt"])
         table = pyarrow.table({"subject": ["a"], "verb": ["b"], "object": ["c"]})
