@@ -28,12 +28,20 @@ from everalign._kernel_archive import (
     write_archive,
 )
 from everalign.aligner import Aligner
-from everalign.benchmark.synthetic import Sample, SampleConfig, generate_sample
+from everalign.benchmark.synthetic import (
+    Sample,
+    SampleConfig,
+    TripleFormat,
+    generate_sample,
+    write_sample,
+)
 from everalign.cardinality import Cardinality
-from everalign.changeset import ChangeSet
+from everalign.changeset import ChangeSet, StateBefore, encode_change_set
 from everalign.config import Config
+from everalign.graph import Vocabulary
 from everalign.graph.iri_names import quote_literal
 from everalign.io import Triple
+from everalign.state import StateStore
 
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 RDFS_COMMENT = "http://www.w3.org/2000/01/rdf-schema#comment"
@@ -42,6 +50,8 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 # Small, since only the types count; large enough that a classifier is trained.
 SAMPLE_TRIPLES = 1_500
+# Each graph of it is a file of more than four megabytes, with more than ten thousand entities.
+LARGE_FILE_TRIPLES = 150_000
 # A change that is small enough for the models to stay as they are.
 FEW_TRIPLES = 20
 
@@ -120,6 +130,22 @@ def run_alignments(directory: Path) -> None:
     literals.update(left[-FEW_TRIPLES:])
     config = Config(cardinality=Cardinality.MANY_TO_MANY)
     Aligner.create(directory / "unseeded", left, right, config=config)
+    _encode_large_file(directory / "large")
+
+
+def _encode_large_file(directory: Path) -> None:
+    """Encode files that are long enough for compiled code, and store their names as blocks."""
+    sample = generate_sample(SampleConfig(triples=LARGE_FILE_TRIPLES, snapshots=1))
+    write_sample(sample, directory, file_format=TripleFormat.N_TRIPLES, with_labels=False)
+    left, right = (directory / "base" / f"triples_{number}.nt" for number in (1, 2))
+    delta = encode_change_set(
+        ChangeSet(added_left=left, added_right=right, seeds=sample.seeds),
+        (Vocabulary(), Vocabulary()),
+        StateBefore(),
+        names_from_iris=True,
+    )
+    with StateStore.create(directory / "state", {}) as store:
+        store.journal_delta(delta)
 
 
 def _change_alignment(aligner: Aligner, sample: Sample) -> None:
