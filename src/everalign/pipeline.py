@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from everalign._checkpoints import use_checkpoints
 from everalign._memory_limit import check_scratch_room
 from everalign._platform import peak_memory_mb
 from everalign._progress import Progress, no_progress
@@ -355,6 +356,7 @@ def apply_pending_delta(session: AlignmentSession, progress: Progress = no_progr
         "peak_rss_mb": peak_memory_mb(),
     }
     session.commit_version(outcome.method, events, info, plan.changes)
+    context.open_checkpoints().remove_all()
     logger.info(
         "version %d: %d links added, %d revised, %d retracted, %d in force, %.2f s",
         version,
@@ -546,11 +548,12 @@ def _run_method(
         task = context.build_task(links)
     step = "fit" if method is None else "update"
     logger.debug("method %s, %s: started", config.method, step)
-    if method is None:
-        method = create_method(config)
-        method.fit(task, progress)
-    else:
-        method.update(task, progress)
+    with use_checkpoints(context.open_checkpoints()):
+        if method is None:
+            method = create_method(config)
+            method.fit(task, progress)
+        else:
+            method.update(task, progress)
     logger.info("method %s, %s: %.2f s", config.method, step, perf_counter() - started)
     progress("storing the links", 0, 0)
     if is_local and isinstance(method, IncrementalMethod):

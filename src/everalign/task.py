@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib.metadata import version
 from typing import TypeAlias
 
 import numpy as np
@@ -21,9 +22,11 @@ from everalign.methods import AlignmentTask, DecisionChange, GraphChange, get_me
 from everalign.scope import GraphScope, find_out_of_scope
 from everalign.session import AlignmentSession
 from everalign.state import Delta, Side
+from everalign.state.checkpoints import FolderCheckpoints
 from everalign.state.decisions import NO_ENTITY, TRUSTED_KINDS, DecisionKind, fold_decisions
 from everalign.state.deltas import IRI_NAME_ARRAYS
 from everalign.state.facts import ENTITY_COLUMNS, count_occurrences
+from everalign.state.files import StateLayout
 from everalign.state.folding import RemovalChanges
 from everalign.state.ledger import LinkSet, Pair, ScoredPair
 from everalign.state.link_table import list_entities
@@ -101,6 +104,17 @@ class UpdateContext:
             The context of the last version.
         """
         return UpdateContext(session, None, None, session.method_version())
+
+    def open_checkpoints(self) -> FolderCheckpoints:
+        """Open the checkpoints of a run of the method on this version.
+
+        Returns:
+            What an interrupted run with the same input and settings has left, if there was one.
+        """
+        assert self.pending is not None, "the method runs on a pending delta"
+        config, release = self.session.config.to_toml(), version("everalign")
+        key = f"{release} {self.pending.digest} {self.method_version} {config}"
+        return FolderCheckpoints(StateLayout(self.session.path), key)
 
     @cached_property
     def snapshot(self) -> GraphSnapshot:

@@ -12,12 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from everalign._checkpoints import load_checkpoint, save_checkpoint
 from everalign._progress import Progress
 from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.matching import mark_listed_pairs
-from everalign.methods.base import AlignmentTask
-from everalign.methods.evidence.candidates import MatchProbabilities, select_pairs
+from everalign.methods.base import AlignmentTask, StateArrays
+from everalign.methods.evidence.candidates import (
+    CandidateTable,
+    MatchProbabilities,
+    select_pairs,
+)
 from everalign.methods.evidence.classifier import (
     TrainedModels,
     TrainingLabels,
@@ -38,6 +43,7 @@ from everalign.methods.evidence.features import (
     learn_correspondences,
     replace_translations,
 )
+from everalign.methods.evidence.neighbourhood import NEIGHBOUR_COLUMNS
 from everalign.methods.evidence.propagation import GraphPair, propagate
 from everalign.methods.evidence.rounds import (
     AffectedEntities,
@@ -176,19 +182,24 @@ def train_models(
         The models with the candidates; None if there is too little to train on.
     """
     config = graphs.config
-    # Where no side excludes anything, only mutual best pairs are sure enough to start from.
-    mutual = None if any(config.cardinality.unique_sides) else Cardinality.ONE_TO_ONE
-    probabilities = start or propagate(graphs, progress, mutual)
     rounds = config.classifier_rounds if start is None else config.retraining_rounds
+    begin = _RoundStart.load(graphs) or _RoundStart(
+        0, start or _start_propagation(graphs, progress)
+    )
     if rounds == 0:
         return None
-    progress("comparing neighbours", 0, 0)
-    graphs = learn_correspondences(graphs, probabilities)
-    compared = compare_candidates(graphs, probabilities)
-    for number in range(rounds):
+    probabilities = begin.probabilities
+    if begin.compared is None:
+        progress("comparing neighbours", 0, 0)
+        graphs = learn_correspondences(graphs, probabilities)
+        compared = compare_candidates(graphs, probabilities)
+    else:
+        compared = begin.compared
+    for number in range(begin.number, rounds):
         progress("learning", number, rounds)
         before = probabilities
         if number & (number + 1) == 0:  # numbers 0, 1, 3, 7: each time the rounds have doubled
+            _RoundStart(number, probabilities, compared if number else None).save()
             if number:
                 graphs = learn_correspondences(graphs, probabilities)
                 compared = replace_translations(compared, graphs)
@@ -216,6 +227,98 @@ def train_models(
         estimate_no_candidate_dangling(compared, labels, pairs.pairs),
     )
     return TrainingResult(models, compared, probabilities)
+
+
+def _start_propagation(graphs: GraphPair, progress: Progress) -> MatchProbabilities:
+    # Where no side excludes anything, only mutual best pairs are sure enough to start from.
+    is_unique = any(graphs.config.cardinality.unique_sides)
+    return propagate(graphs, progress, None if is_unique else Cardinality.ONE_TO_ONE)
+
+
+class _RoundStart(NamedTuple):
+    """What a round in which the classifier is trained begins with: a training can go on from it.
+
+    Attributes:
+        number: The number of the round.
+        probabilities: Match probabilities.
+        compared: The candidates that were compared in the round before; None in round 0, which
+            compares all anew.
+    """
+
+    number: int
+    probabilities: MatchProbabilities
+    compared: ComparedCandidates | None = None
+
+    def save(self) -> None:
+        """Save it as a checkpoint."""
+        table = self.probabilities.table
+        arrays = {
+            "number": np.array(self.number),
+            "left": table.left,
+            "right": table.right,
+            "probability": self.probabilities.probability,
+        }
+        compared = self.compared
+        if compared is not None:
+            arrays |= {
+                "compared_left": compared.table.left,
+                "compared_right": compared.table.right,
+                "from_left": compared.comparison[0],
+                "from_right": compared.comparison[1],
+                "previous": compared.previous,
+                "refreshed": compared.refreshed,
+            }
+            if compared.literals is not None:
+                arrays["literals"] = compared.literals
+        save_checkpoint(arrays)
+
+    @staticmethod
+    def load(graphs: GraphPair) -> _RoundStart | None:
+        """Load the last checkpoint of a training with the same input, if there is one."""
+        arrays = load_checkpoint()
+        if arrays is None or not _is_valid(arrays, graphs.sizes):
+            return None
+        pairs = arrays["left"], arrays["right"]
+        probabilities = MatchProbabilities.from_pairs(*pairs, arrays["probability"], graphs.sizes)
+        number = int(arrays["number"])
+        if number == 0:
+            return _RoundStart(number, probabilities)
+        pairs = arrays["compared_left"], arrays["compared_right"]
+        compared = ComparedCandidates(
+            graphs,
+            CandidateTable.from_pairs(*pairs, graphs.sizes),
+            (arrays["from_left"], arrays["from_right"]),
+            arrays["previous"],
+            arrays["refreshed"],
+            arrays.get("literals"),
+        )
+        return _RoundStart(number, probabilities, compared)
+
+
+def _is_valid(arrays: StateArrays, sizes: tuple[int, int]) -> bool:
+    """Whether compiled code can index by what is in a file that anybody may have written."""
+    columns = ("left", "right", "probability")
+    if arrays["number"] > 0:
+        if not _are_pairs(arrays, columns, sizes):
+            return False
+        count = len(arrays["previous"])
+        columns = ("compared_left", "compared_right", "previous")
+        width = len(NEIGHBOUR_COLUMNS)
+        if {arrays["from_left"].shape, arrays["from_right"].shape} != {(count, width)}:
+            return False
+        refreshed = arrays["refreshed"]
+        if len(refreshed) and not 0 <= refreshed.min() <= refreshed.max() < count:
+            return False
+    return _are_pairs(arrays, columns, sizes)
+
+
+def _are_pairs(arrays: StateArrays, names: tuple[str, ...], sizes: tuple[int, int]) -> bool:
+    left, right, value = (arrays[name] for name in names)
+    if not len(left) == len(right) == len(value):
+        return False
+    return not len(left) or all(
+        0 <= ids.min() <= ids.max() < size for ids, size in zip((left, right), sizes, strict=True)
+    )
 
 
 def run_final_rounds(
