@@ -44,7 +44,7 @@ _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 
 # Libraries that are loaded later, compiled code, and arrays that are too small for files.
-MIN_WORKING_BYTES = 200 * 10**6
+MIN_WORKING_BYTES = 150 * 10**6
 # What is not asked of the allocator, such as the buffers of a sort, or is there before it knows.
 RESERVED_SHARE = 0.05
 RESERVED_BYTES = 40 * 10**6
