@@ -6,6 +6,7 @@ are scored by models that were not trained on them (cross-fitting).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -253,7 +254,7 @@ class ModelSize:
 
 
 class CrossFittedModel:
-    """For each fold a LightGBM model that was trained without it, and their mean."""
+    """For each fold a LightGBM model that was trained without it, and one for all other rows."""
 
     def __init__(self, models: list[TreeModel]) -> None:
         """Put the models together.
@@ -267,19 +268,19 @@ class CrossFittedModel:
         self._contributions: dict[int, GroupContributions] = {}
 
     @staticmethod
-    def from_folds(models: list[TreeModel]) -> CrossFittedModel:
-        """Average the models of the folds for all other rows.
-
-        One more model that is trained on all rows would take as long as two of the folds, and
-        would be surer of its scores than those that the trained rows get.
+    def from_folds(models: Mapping[int, TreeModel]) -> CrossFittedModel:
+        """Put together the models of all folds.
 
         Args:
-            models: For each fold a model that was trained without it; or one for all rows.
+            models: For each fold a model that was trained without it. For rows of no fold, the one
+                that was trained on all rows (NO_FOLD), or else the mean of those of the folds.
 
         Returns:
             The models.
         """
-        return CrossFittedModel([average_models(models), *models])
+        of_folds = [models[fold] for fold in sorted(models) if fold != NO_FOLD]
+        whole = models[NO_FOLD] if NO_FOLD in models else average_models(of_folds)
+        return CrossFittedModel([whole, *of_folds])
 
     @property
     def model(self) -> TreeModel:
@@ -658,23 +659,34 @@ def _train_models(
         features = _take_columns(rows.features, names, seen)
         prepared.append((TrainingRows(features, rows.label, rows.weight, rows.fold), seen))
     datasets = map_parallel(lambda n: _create_dataset(*prepared[n]), len(prepared))
-    left_out = [*range(size.fold_count)] or [NO_FOLD]
+    trainings = [
+        (job, left_out)
+        for job, (rows, _) in enumerate(prepared)
+        for left_out in _list_left_out(len(rows.label), size, config)
+    ]
     # The models of all jobs and folds are trained in parallel.
     models = map_parallel(
         lambda n: _train_model(
-            prepared[n // len(left_out)][0],
-            datasets[n // len(left_out)],
-            left_out[n % len(left_out)],
+            prepared[trainings[n][0]][0],
+            datasets[trainings[n][0]],
+            trainings[n][1],
             size,
             config,
             seed,
         ),
-        len(prepared) * len(left_out),
+        len(trainings),
     )
-    return [
-        CrossFittedModel.from_folds(models[first : first + len(left_out)])
-        for first in range(0, len(models), len(left_out))
-    ]
+    trained: list[dict[int, TreeModel]] = [{} for _ in prepared]
+    for (job, left_out), model in zip(trainings, models, strict=True):
+        trained[job][left_out] = model
+    return [CrossFittedModel.from_folds(of_job) for of_job in trained]
+
+
+def _list_left_out(row_count: int, size: ModelSize, config: EvidenceParameters) -> list[int]:
+    """List the folds that the models are trained without; NO_FOLD for one trained on all rows."""
+    folds = [*range(size.fold_count)]
+    # Half of few rows is too little to learn from.
+    return [NO_FOLD, *folds] if not folds or row_count <= config.averaged_rows else folds
 
 
 def _create_dataset(rows: TrainingRows, names: tuple[str, ...]) -> Any:

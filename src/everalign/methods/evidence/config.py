@@ -158,7 +158,9 @@ class EvidenceParameters(EvidenceSettings):
     positives_per_leaf_row: int = 5
     # With few training rows a single model depends on chance. Several are then trained on random
     # parts of rows and features and averaged (bagging): so many that they have this many rows
-    # together, which bounds what it costs …
+    # together, which bounds what it costs. Up to so many rows there is also a model that was
+    # trained on all of them and scores what no model was trained on; with more, the mean of the
+    # folds does (docs/decisions/0025-scale.md) …
     averaged_rows: int = 16_000
     # … but no more than these. More gained little.
     max_averaged_models: int = 4
