@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -46,7 +47,7 @@ INTERVAL_SECONDS = 0.1
 # The line of the log with which triples and names are stored.
 JOURNALLED = "delta 0 journalled"
 # What --memory logs at its end.
-MAPPED = "of arrays were in files"
+MAPPED = re.compile(r"at most (\S+ \S+) of arrays were in files")
 # Late facts would make the update larger: they are missing instead, so that the first snapshot
 # is as dense as with the default settings.
 GROWTH, LATE_SHARE, MISSING_SHARE = 0.0001, 0.0, 0.32
@@ -234,7 +235,8 @@ class CommandWatch:
         first: Row | None = None
         for line in process.stderr:
             sys.stderr.write(line)
-            self._mapped = line.strip() if MAPPED in line else self._mapped
+            if found := MAPPED.search(line):
+                self._mapped = found[1]
             if divider is not None and divider in line:
                 seconds, cpu_seconds = perf_counter() - started, read_cpu_seconds(process.pid)
                 first = self._build_row(seconds, cpu_seconds)
