@@ -225,12 +225,14 @@ def scale_table() -> Table:
     ]  # fmt: skip
     for row in sorted(read_rows("evidence_scale.json"), key=lambda row: row["triples"]):
         millions = (row["left_triples"] + row["right_triples"]) / 1e6
+        # Not measured until lately.
+        cpu_seconds = row.get("cpu_seconds")
         table.append(
             [
                 f"{row['triples']:,}",
                 format_number(row["seconds"], 1),
-                format_number(row["cpu_seconds"], 1),
-                format_number(row["cpu_seconds"] / millions, 1),
+                format_number(cpu_seconds, 1),
+                format_number(cpu_seconds and cpu_seconds / millions, 1),
                 format_number(row["method_mb"], 0),
                 format_number(row["peak_rss_mb"], 0),
                 format_number(row["f1"]),
