@@ -277,9 +277,10 @@ def test_corrections_share_an_entity_with_what_was_wrong() -> None:
 
 
 @pytest.mark.slow
-def test_corrected_links_are_kept_by_the_names_of_the_dataset(
-    tmp_path: Path, dataset: Path
-) -> None:
+def test_corrected_links_are_kept_by_the_names_of_the_dataset(tmp_path: Path) -> None:
+    dataset = tmp_path / "sample"
+    # Large enough that a few links are corrected.
+    write_sample(generate_sample(SampleConfig(triples=3000, snapshots=3, seed=3)), dataset)
     last = BenchmarkRun(dataset, Config()).run(tmp_path / "out.json")["snapshots"][-1]
     rows = read_corrections(tmp_path / "out.corrected.tsv")
     # A correct link may correct two wrong ones.
