@@ -121,12 +121,10 @@ class MatchProbabilities(NamedTuple):
     Attributes:
         table: Candidates.
         probability: Match probability of each.
-        contributions: What each group of features adds to each, if somebody will ask for it.
     """
 
     table: CandidateTable
     probability: FloatArray
-    contributions: FloatArray | None = None
 
     @staticmethod
     def from_pairs(
@@ -175,23 +173,6 @@ class MatchProbabilities(NamedTuple):
         rows = self.table.find_rows(table.left, table.right)
         # Row -1 is the appended 0.
         return np.append(self.probability, np.float32(0))[rows]
-
-    def look_up_contributions(self, table: CandidateTable) -> FloatArray | None:
-        """Look up the contributions of the pairs of another table.
-
-        Args:
-            table: The other table.
-
-        Returns:
-            A row for each of its rows, of zeros for unknown pairs; None if there are none. Not to
-            be changed.
-        """
-        if self.contributions is None or table is self.table:
-            return self.contributions
-        rows = self.table.find_rows(table.left, table.right)
-        found = self.contributions[rows]
-        found[rows < 0] = 0
-        return found
 
     def drop_pairs(self, pairs: IntArray) -> MatchProbabilities:
         """Leave out some pairs.

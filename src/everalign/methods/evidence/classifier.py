@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -264,8 +265,6 @@ class CrossFittedModel:
                 only.
         """
         self._models = models
-        # Of each model whose predictions were split, by its number.
-        self._contributions: dict[int, GroupContributions] = {}
 
     @staticmethod
     def from_folds(models: Mapping[int, TreeModel]) -> CrossFittedModel:
@@ -311,24 +310,10 @@ class CrossFittedModel:
             out[chosen] = self._predict_with(left_out + 1, rows[chosen])
         return out
 
-    def compute_contributions(self, rows: FloatArray, fold: NDArray[np.int64]) -> FloatArray:
-        """Compute what each group of features adds to the probability of each row.
-
-        Args:
-            rows: See `predict`.
-            fold: See `predict`.
-
-        Returns:
-            A row of `GROUP_NAMES` for each.
-        """
-        out = np.empty((len(rows), len(GROUP_NAMES)), dtype=np.float32)
-        for left_out in np.unique(fold).tolist():
-            chosen = np.flatnonzero(fold == left_out)
-            number = left_out + 1
-            if number not in self._contributions:
-                self._contributions[number] = GroupContributions(self._models[number])
-            out[chosen] = self._contributions[number].compute(rows[chosen])
-        return out
+    @cached_property
+    def contributions(self) -> GroupContributions:
+        """Computes what each group of features adds to the predictions of `model`."""
+        return GroupContributions(self.model)
 
     def _predict_with(self, number: int, rows: FloatArray) -> FloatArray:
         model = self._models[number]
@@ -450,24 +435,21 @@ class PairClassifier:
         # Trees have few leaves: with little to train on, right and wrong pairs share one.
         return (1 - TIE_WEIGHT) * self.predict(rows, fold) + self._weigh_support(rows)
 
-    def compute_contributions(
-        self, rows: FloatArray, fold: NDArray[np.int64] | None = None
-    ) -> FloatArray:
+    def compute_contributions(self, rows: FloatArray) -> FloatArray:
         """Compute what each group of features adds to the match probability of each row.
 
         Args:
-            rows: Rows of features, with the columns `feature_names`.
-            fold: See `predict`.
+            rows: Rows of features, with the columns `feature_names`; it was trained on none of
+                them.
 
         Returns:
             A row of `GROUP_NAMES` for each. What `predict_matches` gives a row for its support is
             from the neighbours.
         """
-        folds = np.full(len(rows), NO_FOLD) if fold is None else fold
         out = np.empty((len(rows), len(GROUP_NAMES)), dtype=np.float32)
         for model, chosen in self._share_out(rows):
             seen = _take_columns(rows[chosen], self.feature_names, model.feature_names)
-            out[chosen] = model.compute_contributions(seen, folds[chosen])
+            out[chosen] = model.contributions.compute(seen)
         out *= 1 - TIE_WEIGHT
         out[:, NEIGHBOURS] += self._weigh_support(rows)
         return out
@@ -537,8 +519,6 @@ def classify_all(
     compared: ComparedCandidates,
     classifier: PairClassifier,
     labels: TrainingLabels | None = None,
-    *,
-    with_contributions: bool = False,
 ) -> MatchProbabilities:
     """Compute the match probabilities of all candidates.
 
@@ -546,15 +526,12 @@ def classify_all(
         compared: The candidates.
         classifier: The classifier.
         labels: What it was trained on, if these candidates are among it.
-        with_contributions: Whether to compute contributions, which `classify_refreshed` will then
-            keep up to date.
 
     Returns:
         The match probabilities; each by a model that was not trained on that candidate.
     """
     rows = np.arange(len(compared.previous))
-    scores = _classify(compared, classifier, labels, rows, with_contributions=with_contributions)
-    return MatchProbabilities(compared.table, *scores)
+    return MatchProbabilities(compared.table, _classify(compared, classifier, labels, rows))
 
 
 def classify_refreshed(
@@ -568,24 +545,11 @@ def classify_refreshed(
         labels: What it was trained on, if these candidates are among it.
 
     Returns:
-        The match probabilities of all candidates; those not compared again keep theirs, and their
-        contributions.
+        The match probabilities of all candidates; those not compared again keep theirs.
     """
-    rows, kept = compared.refreshed, compared.contributions
-    scores = _classify(compared, classifier, labels, rows, with_contributions=kept is not None)
-    probability, contributions = compared.previous.copy(), None
-    probability[rows] = scores.probability
-    if kept is not None:
-        contributions = kept.copy()
-        contributions[rows] = scores.contributions
-    return MatchProbabilities(compared.table, probability, contributions)
-
-
-class _Scores(NamedTuple):
-    """Match probabilities of rows, and what each group of features adds to each."""
-
-    probability: FloatArray
-    contributions: FloatArray | None
+    probability = compared.previous.copy()
+    probability[compared.refreshed] = _classify(compared, classifier, labels, compared.refreshed)
+    return MatchProbabilities(compared.table, probability)
 
 
 def _classify(
@@ -593,9 +557,7 @@ def _classify(
     classifier: PairClassifier,
     labels: TrainingLabels | None,
     rows: NDArray[np.int64],
-    *,
-    with_contributions: bool,
-) -> _Scores:
+) -> FloatArray:
     fold = np.full(len(rows), NO_FOLD)
     if labels is not None:
         fold = labels.find_folds(compared.table)[rows]
@@ -603,22 +565,16 @@ def _classify(
     order = np.argsort(fold, kind="stable") if labels is not None else np.arange(len(rows))
     features = compared.prepare_features()
 
-    def classify_chunk(first: int, end: int) -> tuple[FloatArray, ...]:
+    def classify_chunk(first: int, end: int) -> FloatArray:
         # Features are used up at once: those of all candidates would take memory for nothing.
         chosen = order[first:end]
-        chunk = features.compute_rows(rows[chosen])
-        probability = classifier.predict_matches(chunk, fold[chosen])
-        if not with_contributions:
-            return (probability,)
-        return probability, classifier.compute_contributions(chunk, fold[chosen])
+        return classifier.predict_matches(features.compute_rows(rows[chosen]), fold[chosen])
 
-    shapes = [(len(rows),), (len(rows), len(GROUP_NAMES))][: 1 + with_contributions]
-    ordered = tuple(np.empty(shape, dtype=np.float32) for shape in shapes)
+    ordered = np.empty(len(rows), dtype=np.float32)
     fill_chunks(classify_chunk, ordered, FEATURE_CHUNK_SIZE)
-    scores = [np.empty_like(values) for values in ordered]
-    for values, in_order in zip(scores, ordered, strict=True):
-        values[order] = in_order
-    return _Scores(scores[0], scores[1] if with_contributions else None)
+    probability = np.empty_like(ordered)
+    probability[order] = ordered
+    return probability
 
 
 def _take_columns(rows: FloatArray, names: tuple[str, ...], wanted: tuple[str, ...]) -> FloatArray:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign._parallel import fill_chunks
 from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
@@ -33,8 +34,12 @@ from everalign.methods.evidence.classifier import (
     TrainingRows,
 )
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.contributions import GROUP_NAMES
-from everalign.methods.evidence.features import ComparedCandidates, list_literal_scores
+from everalign.methods.evidence.contributions import GROUP_NAMES, RIVALS
+from everalign.methods.evidence.features import (
+    CHUNK_SIZE,
+    ComparedCandidates,
+    list_literal_scores,
+)
 from everalign.methods.evidence.neighbourhood import JOINT_FREQUENCY, SUPPORT
 from everalign.methods.evidence.propagation import GraphPair
 
@@ -82,26 +87,38 @@ class MatchState:
 
     @staticmethod
     def from_comparison(
-        probabilities: MatchProbabilities, compared: ComparedCandidates, dangling: FloatArray
+        probabilities: MatchProbabilities, compared: ComparedCandidates, models: TrainedModels
     ) -> MatchState:
         """Build the state of compared candidates.
 
         Args:
             probabilities: Their match probabilities.
             compared: The compared candidates.
-            dangling: Probability that an entity of the pair is dangling, if half of all were.
+            models: The models that score them.
 
         Returns:
             The state, with those columns of the comparison that updates need.
         """
         left, right = compared.comparison
-        assert probabilities.contributions is not None, "computed since the last training"
+        probability, features = probabilities.probability, compared.prepare_features()
+
+        def score_chunk(first: int, end: int) -> tuple[FloatArray, FloatArray]:
+            rows = features.compute_rows(np.arange(first, end))
+            added = models.classifier.compute_contributions(rows)
+            # A candidate that was not compared in the last rounds has the probability of an
+            # earlier one: its rivals have changed since.
+            added[:, RIVALS] += probability[first:end] - models.classifier.predict_matches(rows)
+            return models.dangling_classifier.predict(rows), added
+
+        dangling = np.empty_like(probability)
+        contributions = np.empty((len(probability), len(GROUP_NAMES)), dtype=np.float32)
+        fill_chunks(score_chunk, (dangling, contributions), CHUNK_SIZE)
         return MatchState(
             probabilities,
             left[:, SUPPORT].copy(),
             (left[:, JOINT_FREQUENCY].copy(), right[:, JOINT_FREQUENCY].copy()),
             dangling,
-            probabilities.contributions,
+            contributions,
             {} if compared.literals is None else list_literal_scores(compared.literals),
         )
 

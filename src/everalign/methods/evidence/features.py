@@ -559,7 +559,6 @@ class ComparedCandidates:
         previous: Match probabilities in the round before; 0 for new candidates.
         refreshed: Rows that were compared in this round.
         literals: Rows of LITERAL_COLUMNS and of the comparison of texts, if there are literals.
-        contributions: What each group of features adds to `previous`, if that is known.
     """
 
     graphs: GraphPair
@@ -568,7 +567,6 @@ class ComparedCandidates:
     previous: FloatArray
     refreshed: Rows
     literals: FloatArray | None = None
-    contributions: FloatArray | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -631,7 +629,6 @@ class ComparedCandidates:
             # The competition has changed, so that no earlier score is valid.
             refreshed=np.arange(np.count_nonzero(keep)),
             literals=None if self.literals is None else self.literals[keep],
-            contributions=None,
         )
 
 

@@ -146,10 +146,7 @@ def refresh_comparisons(
     )
     literals = compare_all_literals(graphs, matches, relations, table, old)
     previous = probabilities.look_up(table)
-    contributions = probabilities.look_up_contributions(table)
-    return ComparedCandidates(
-        graphs, table, (left, right), previous, rows, literals, contributions
-    )
+    return ComparedCandidates(graphs, table, (left, right), previous, rows, literals)
 
 
 @jit_cached()

@@ -212,9 +212,7 @@ def train_models(
             if too_few or not labels.can_train(compared.table):
                 return None
             classifier = train_classifier(compared, labels, seed)
-            # Only scores of the last models stay.
-            is_last = 2 * number + 1 >= rounds
-            probabilities = classify_all(compared, classifier, labels, with_contributions=is_last)
+            probabilities = classify_all(compared, classifier, labels)
         else:
             probabilities = classify_refreshed(compared, classifier, labels)
         affected = find_affected_neighbours(graphs, before, probabilities)
@@ -346,5 +344,4 @@ def run_final_rounds(
         compared = refresh_comparisons(compared, graphs, probabilities, affected)
         before, probabilities = probabilities, classify_refreshed(compared, models.classifier)
         affected = find_affected_neighbours(graphs, before, probabilities)
-    dangling = models.dangling_classifier.predict(compared.compute_features())
-    return MatchState.from_comparison(probabilities, compared, dangling)
+    return MatchState.from_comparison(probabilities, compared, models)
