@@ -324,6 +324,42 @@ def spark_table() -> Table:
     return add_dashes(table)
 
 
+def install_table() -> Table:
+    """Size of an installation before and after kernels came with the package."""
+    measured = json.loads((RESULTS / "install_size.json").read_text(encoding="utf-8"))
+    labels = [label for label in ("before", "after") if label in measured]
+    names = {name for label in labels for name in measured[label]["packages_mb"]}
+    largest = sorted(
+        names,
+        key=lambda name: -max(measured[label]["packages_mb"].get(name, 0) for label in labels),
+    )[:8]
+    rows = [["wheel", *(format_number(measured[label]["wheel_mb"], 1) for label in labels)]]
+    for name in largest:
+        sizes = (measured[label]["packages_mb"].get(name) for label in labels)
+        rows.append([name, *(format_number(size, 1) for size in sizes)])
+    totals = (measured[label]["total_mb"] for label in labels)
+    rows.append(["all packages", *(format_number(total, 1) for total in totals)])
+    return add_dashes([["MB", *labels], *rows])
+
+
+def compile_table() -> Table:
+    """What is compiled when a command runs for the first time."""
+    table = [["graphs", "command", "compiling, s", "command, s", "compiled functions"]]
+    for row in json.loads((RESULTS / "compile_time.json").read_text(encoding="utf-8"))[
+        "with_archive"
+    ]["rows"]:
+        table.append(
+            [
+                row["graphs"],
+                f"`{row['command']}`",
+                format_number(float(row["compile_seconds"]), 1),
+                format_number(float(row["command_seconds"]), 1),
+                str(row["compiled"]),
+            ]
+        )
+    return add_dashes(table)
+
+
 def long_use_table() -> Table:
     """Cost of a long history, of decisions, and of the questions that a session answers."""
     table = [["what", "value"]]
@@ -582,6 +618,8 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "seeds": seed_table,
         "update cost": update_cost_table,
         "spark": spark_table,
+        "first use": compile_table,
+        "install size": install_table,
         "long use": long_use_table,
         "service": service_table,
         "robust": robust_table,
