@@ -36,6 +36,8 @@ class AnonymisedDataset:
         *,
         names: bool = False,
         cardinality: Cardinality = Cardinality.ONE_TO_ONE,
+        order_seed: int | None = None,
+        split_seed: int | None = None,
     ) -> None:
         """Anonymise a dataset.
 
@@ -44,9 +46,14 @@ class AnonymisedDataset:
             seed: Random seed of the names and the order of triples.
             names: Whether snapshot 0 includes the names in the IRIs of entities, as literals.
             cardinality: What its links have to satisfy.
+            order_seed: Random seed of the order of triples, if it is another.
+            split_seed: Random seed to divide train and validation links anew, in as many as there
+                are; they stay as they are if None.
         """
         self.dataset = dataset
         self._seed = seed
+        self._order_seed = seed if order_seed is None else order_seed
+        self._split_seed = split_seed
         self._with_names = names
         self._cardinality = cardinality
 
@@ -110,7 +117,7 @@ class AnonymisedDataset:
         Raises:
             InputError: If a link has an unknown entity, or an entity has two links.
         """
-        return self._anonymise_links("base/train_links", self.dataset.train_links())
+        return self._anonymise_links("base/train_links", self._trusted_links[0])
 
     def validation_links(self) -> NamePairs:
         """Read the validation links.
@@ -121,7 +128,7 @@ class AnonymisedDataset:
         Raises:
             InputError: If a link has an unknown entity, or an entity has two links.
         """
-        return self._anonymise_links("base/valid_links", self.dataset.validation_links())
+        return self._anonymise_links("base/valid_links", self._trusted_links[1])
 
     def gold(self, t: int) -> NamePairs:
         """Read all test links of a snapshot.
@@ -199,7 +206,7 @@ class AnonymisedDataset:
     def _read_shuffled(self, path: Path, side: int, t: int) -> list[Triple]:
         triples = list(_read_triples(path))
         # A generator for each file: the order does not depend on what was read before.
-        order = np.random.default_rng([self._seed, side, t]).permutation(len(triples))
+        order = np.random.default_rng([self._order_seed, side, t]).permutation(len(triples))
         codes = self._codes[side]
         return [
             (codes[head], relation, codes[tail])
@@ -222,6 +229,17 @@ class AnonymisedDataset:
                     f"{repeated!r} has more than one link: choose another --cardinality", path=path
                 )
         return [(left_codes[left], right_codes[right]) for left, right in pairs]
+
+    @cached_property
+    def _trusted_links(self) -> tuple[NamePairs, NamePairs]:
+        """Train and validation links, by their names in the dataset."""
+        train, validation = self.dataset.train_links(), self.dataset.validation_links()
+        if self._split_seed is None:
+            return train, validation
+        links = train + validation
+        order = np.random.default_rng(self._split_seed).permutation(len(links)).tolist()
+        shuffled = [links[number] for number in order]
+        return shuffled[: len(train)], shuffled[len(train) :]
 
     @cached_property
     def _codes(self) -> tuple[dict[str, str], dict[str, str]]:

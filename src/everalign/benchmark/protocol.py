@@ -28,6 +28,7 @@ from everalign.benchmark.metrics import (
     score_links,
     write_corrections,
 )
+from everalign.benchmark.perturbation import NO_PERTURBATION, Perturbation
 from everalign.config import Config
 from everalign.errors import ConfigError, InputError
 from everalign.pipeline import resolve_merge_rule
@@ -39,6 +40,8 @@ SCORE_FIELDS = ("precision", "recall", "f1", "calibration_error")
 COUNT_FIELDS = ("predicted", "gold")
 # A result is resumed only if these agree; the versions of the software may differ.
 IDENTITY_KEYS = ("dataset", "method", "seed", "config", "content", "first")
+# These too; they are left out where they do not apply.
+OPTIONAL_KEYS = ("names", "perturbation")
 COST_FIELDS = ("seconds", "peak_rss_mb")
 LINK_CHANGES = ("added", "revised", "retracted")
 # Enough for a case study; the result file has the number of all corrections.
@@ -61,6 +64,7 @@ class BenchmarkRun:
         names: Whether the names in the IRIs of snapshot 0 are given to the method.
         kept_state: Where to put the state directory when the run is complete; it is removed if
             None. A run that was complete before has none.
+        perturbation: What differs from the run that a plain benchmark is.
     """
 
     directory: Path
@@ -69,6 +73,7 @@ class BenchmarkRun:
     last_snapshot: int | None = None
     names: bool = False
     kept_state: Path | None = None
+    perturbation: Perturbation = NO_PERTURBATION
 
     def run(
         self,
@@ -103,17 +108,13 @@ class BenchmarkRun:
             for record in records:
                 on_result(record)
             return identity | {"snapshots": records}
-        data = AnonymisedDataset(
-            dataset,
-            self.config.seed,
-            names=self.names,
-            cardinality=self.config.cardinality,
-        )
+        data = self.anonymise(dataset)
         state = out.with_name(f"{out.name}.{_run_key(identity)}.state")
         # Snapshots that the state directory already has are scored again, not computed again.
         records = []
         for t in snapshots:
-            aligner = self._advance(state, data, t, progress)
+            with self.perturbation.add_noise(t):
+                aligner = self._advance(state, data, t, progress)
             # After an interruption, the state directory may be ahead of t.
             reports = aligner.status().reports[: t - self.first_snapshot + 1]
             corrected = (
@@ -125,7 +126,7 @@ class BenchmarkRun:
             # Before the result: where a result is complete, the corrections are written too.
             if corrected is not None and t == snapshots[-1]:
                 write_corrections(corrections_path(out), _select_corrections(corrected, data))
-            _write_result(out, identity | {"snapshots": records})
+            write_result(out, identity | {"snapshots": records})
             on_result(records[-1])
         # Not before the result is complete: a run is resumed from the state directory.
         if self.kept_state is None:
@@ -133,6 +134,25 @@ class BenchmarkRun:
         else:
             shutil.move(state, self.kept_state)
         return identity | {"snapshots": records}
+
+    def anonymise(self, dataset: ContEADataset) -> AnonymisedDataset:
+        """Anonymise the dataset as the run does.
+
+        Args:
+            dataset: The dataset of the run.
+
+        Returns:
+            The dataset with the names, the order and the trusted links that the method is given.
+        """
+        seeds = self.perturbation
+        return AnonymisedDataset(
+            dataset,
+            self.config.seed if seeds.names is None else seeds.names,
+            names=self.names,
+            cardinality=self.config.cardinality,
+            order_seed=seeds.order,
+            split_seed=seeds.split,
+        )
 
     def _snapshots(self, dataset: ContEADataset) -> range:
         last = dataset.snapshot_count - 1 if self.last_snapshot is None else self.last_snapshot
@@ -171,6 +191,7 @@ class BenchmarkRun:
             "first": self.first_snapshot,
             # Left out if false: results without the entry are those of runs without names.
             **({"names": True} if self.names else {}),
+            **self.perturbation.to_json(),
             "software": software_versions(),
         }
 
@@ -185,8 +206,7 @@ def _read_earlier_results(out: Path, identity: SnapshotResult) -> list[SnapshotR
         # A result that was written before a setting existed has the default value of it.
         result["config"] = asdict(Config.from_json(result["config"]))
         differing = [key for key in IDENTITY_KEYS if result[key] != identity[key]]
-        if result.get("names") != identity.get("names"):
-            differing.append("names")
+        differing += [key for key in OPTIONAL_KEYS if result.get(key) != identity.get(key)]
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{out}: not a benchmark result; use another file") from error
     if differing:
@@ -198,7 +218,7 @@ def _read_earlier_results(out: Path, identity: SnapshotResult) -> list[SnapshotR
 
 def _run_key(identity: SnapshotResult) -> str:
     """Compute a key for the state directory, so that no run resumes the state of another."""
-    values = [identity[key] for key in (*IDENTITY_KEYS, "names") if key in identity]
+    values = [identity[key] for key in (*IDENTITY_KEYS, *OPTIONAL_KEYS) if key in identity]
     text = json.dumps(values, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -289,7 +309,13 @@ def _select_corrections(corrected: list[Correction], data: AnonymisedDataset) ->
     return [row.rename_entities(get_iri, get_iri) for row in selected]
 
 
-def _write_result(path: Path, result: SnapshotResult) -> None:
+def write_result(path: Path, result: SnapshotResult) -> None:
+    """Write a result file.
+
+    Args:
+        path: The file.
+        result: Its content.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Written beside and renamed: an interruption leaves the previous result intact.
     temporary = path.with_name(path.name + ".unfinished")

@@ -46,6 +46,8 @@ RESULT_COLUMNS = (
     ("new_entity_recall", 17),
     ("seconds", 8),
 )
+# Metrics of which --perturb prints mean and spread.
+SPREAD_COLUMNS = ("f1", "precision", "recall", "calibration_error")
 BUILD_EXAMPLE = (
     "everalign datasets build my-data --left zh.nt.gz --right en.nt.gz --links sameas.nt.gz"
 )
@@ -96,6 +98,7 @@ def methods(as_json: bool) -> None:
     epilog=format_examples(
         "everalign bench data/ZH-EN --method contea --snapshots 0-5 --seed 0 --json zh-en.json",
         "everalign bench data/ZH-EN --snapshots 3 --json fit-at-3.json",
+        "everalign bench data/ZH-EN --snapshots 0 --perturb 5",
     )
 )
 @click.argument("dataset", type=DIRECTORY)
@@ -107,6 +110,20 @@ def methods(as_json: bool) -> None:
 )
 @config_options
 @click.option("--names", is_flag=True, help="Provide the names in IRIs, where they are known.")
+@click.option(
+    "--perturb",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Run N times under harmless perturbations; report mean and spread.",
+)
+@click.option(
+    "--perturbation",
+    "kinds",
+    type=click.Choice(["names", "order", "split", "noise"]),
+    multiple=True,
+    show_default="all",
+    help="What --perturb changes; can be repeated.",
+)
 @result_file_option
 def bench(
     dataset: Path,
@@ -119,6 +136,8 @@ def bench(
     other_classes: tuple[str, ...],
     config: Path | None,
     names: bool,
+    perturb: int | None,
+    kinds: tuple[str, ...],
     result_file: Path | None,
 ) -> None:
     """Run a method on a benchmark dataset and score its links.
@@ -126,12 +145,23 @@ def bench(
     DATASET is a directory in the ContEA layout. Entities are renamed and triples shuffled first,
     since identifiers and their order can reveal the gold links. With --json, an interrupted run
     continues after the last finished snapshot.
+
+    With --perturb, the first run is as without it. The others have other names of entities
+    (names), another order of triples (order), other links of the trusted ones for validation
+    (split) and scores that differ by a millionth (noise). The spread of their scores tells which
+    differences between methods mean nothing.
     """
     from everalign.benchmark.protocol import BenchmarkRun
 
     settings = read_config(config, method, seed, merge_rule, cardinality, classes, other_classes)
     first, last = snapshots or (0, None)
-    _run_benchmark(BenchmarkRun(dataset, settings, first, last, names=names), result_file)
+    benchmark = BenchmarkRun(dataset, settings, first, last, names=names)
+    if perturb:
+        _measure_robustness(benchmark, perturb, kinds, result_file)
+    elif kinds:
+        raise click.UsageError("--perturbation says what --perturb changes: it needs that option")
+    else:
+        _run_benchmark(benchmark, result_file)
 
 
 @click.command(
@@ -449,10 +479,50 @@ def _run_benchmark(benchmark: BenchmarkRun, result_file: Path | None) -> None:
         benchmark.run(file, on_result=_print_snapshot, progress=bar)
 
 
-def _print_snapshot(record: SnapshotResult) -> None:
+def _measure_robustness(
+    benchmark: BenchmarkRun, run_count: int, kinds: tuple[str, ...], result_file: Path | None
+) -> None:
+    """Run a benchmark under perturbations; print each run, then mean and spread."""
+    from everalign.benchmark.perturbation import PerturbationKind
+    from everalign.benchmark.protocol import write_result
+    from everalign.benchmark.robustness import RobustnessRun
+
+    series = RobustnessRun(
+        benchmark, run_count, tuple(map(PerturbationKind, kinds)) or tuple(PerturbationKind)
+    )
+    headings = [name.replace("_", " ").rjust(width) for name, width in RESULT_COLUMNS]
+    click.echo("  ".join(["run", *headings]))
+
+    def print_run(number: int, records: list[SnapshotResult]) -> None:
+        for record in records:
+            _print_snapshot(record, f"{number:3}  ")
+
+    with TemporaryDirectory() as scratch, ProgressBar() as bar:
+        runs = Path(scratch) / "runs"
+        if result_file:
+            runs = result_file.with_name(f"{result_file.name}.runs")
+        result = series.run(runs, on_run=print_run, progress=bar)
+        if result_file:
+            write_result(result_file, result)
+            shutil.rmtree(runs)
+    click.echo()
+    print_table(
+        ["t", *(f"{name} {of}" for name in SPREAD_COLUMNS for of in ("mean", "range")),
+         "links in common"],
+        [
+            [row["t"], *_list_spreads(row), row["agreement"]] for row in result["snapshots"]
+        ],
+    )  # fmt: skip
+
+
+def _list_spreads(row: SnapshotResult) -> list[float | None]:
+    return [row.get(name, {}).get(of) for name in SPREAD_COLUMNS for of in ("mean", "range")]
+
+
+def _print_snapshot(record: SnapshotResult, label: str = "") -> None:
     # A result file to resume from may be of an older version that lacks a figure.
     cells = (format_value(record.get(name)).rjust(width) for name, width in RESULT_COLUMNS)
-    click.echo("  ".join(cells))
+    click.echo(label + "  ".join(cells))
 
 
 def _print_dataset_written(directory: Path, snapshots: int) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from everalign._parallel import map_parallel
 from everalign._progress import Progress
+from everalign._score_noise import add_score_noise
 from everalign.cardinality import Cardinality
 from everalign.graph import Graph, IntArray
 from everalign.literals import MatchedLiterals, TranslationModels
@@ -241,7 +242,7 @@ def select_matches(graphs: GraphPair, probabilities: MatchProbabilities) -> Matc
         np.bincount(entity, probability, minlength=size)[entity]
         for entity, size in zip((left, right), graphs.sizes, strict=True)
     ]
-    shared = share_out(probability, totals, graphs.config.cardinality)
+    shared = add_score_noise(share_out(probability, totals, graphs.config.cardinality))
     rows = [(*graphs.anchors.T, np.ones(len(graphs.anchors))), (left, right, shared)]
     if graphs.literals:
         rows.append(graphs.literals.list_node_pairs())
