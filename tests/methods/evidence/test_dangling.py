@@ -12,6 +12,7 @@ from everalign.methods.evidence.adjacency import FloatArray
 from everalign.methods.evidence.candidates import CandidateTable
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import (
+    CountedEntities,
     EntityGroups,
     compute_confidence,
     count_expected_links,
@@ -49,8 +50,17 @@ def matched_shares(
     unlinked: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     no_candidate: float,
 ) -> tuple[FloatArray, FloatArray]:
+    entities = CountedEntities(groups, unlinked, same_rates(groups))
     return estimate_matched_shares(
-        table, dangling, probability, groups, unlinked, no_candidate, EvidenceParameters()
+        table, dangling, probability, entities, no_candidate, EvidenceParameters()
+    )
+
+
+def same_rates(groups: EntityGroups) -> tuple[FloatArray, FloatArray]:
+    """Link rates that say nothing."""
+    return (
+        np.ones(len(groups.left), dtype=np.float32),
+        np.ones(len(groups.right), dtype=np.float32),
     )
 
 
@@ -81,7 +91,8 @@ def test_the_shares_of_every_version_are_recovered() -> None:
     )
     assert left.tolist() == pytest.approx([shrunk(0.8), shrunk(0.3)], abs=0.02)
     assert right.tolist() == left.tolist()
-    links = count_expected_links((left, right), groups, everyone(3000))
+    entities = CountedEntities(groups, everyone(3000), same_rates(groups))
+    links = count_expected_links((left, right), entities)
     assert links == pytest.approx(shrunk(0.8) * 2000 + shrunk(0.3) * 1000, rel=0.02)
 
 
@@ -126,7 +137,8 @@ def test_confidence_by_hand() -> None:
     share = np.array([0.8], dtype=np.float32), np.array([0.9], dtype=np.float32)
     half, dangling = np.array([0.5], dtype=np.float32), np.array([0.75], dtype=np.float32)
     present = 0.9 * 0.25 / (0.9 * 0.25 + 0.1 * 0.75)
-    found = compute_confidence(one_each(1), half, dangling, share, groups)
+    entities = CountedEntities(groups, everyone(1), same_rates(groups))
+    found = compute_confidence(one_each(1), half, dangling, share, entities)
     assert found.tolist() == pytest.approx([0.5 * present])
 
 
@@ -136,5 +148,24 @@ def test_entities_of_different_versions_get_the_lesser_share() -> None:
     share = np.array([0.9, 0.5], dtype=np.float32), np.array([0.9, 0.2], dtype=np.float32)
     pairs = CandidateTable.from_pairs(np.array([0, 1]), np.array([1, 1]), (2, 2))
     half = np.full(2, 0.5, dtype=np.float32)
-    found = compute_confidence(pairs, half, half, share, groups)
+    entities = CountedEntities(groups, everyone(2), same_rates(groups))
+    found = compute_confidence(pairs, half, half, share, entities)
     assert found.tolist() == pytest.approx([0.5 * 0.2, 0.5 * 0.5])
+
+
+def test_hardly_ever_linked_entities_count_as_little() -> None:
+    """Half of the entities are of a kind that is never linked, but look as if they were."""
+    dangling = np.concatenate([predictions(1000, 0.8), np.full(1000, 0.02, dtype=np.float32)])
+    groups = EntityGroups.from_entity_counts(np.array([[2000, 2000]]))
+    rate = np.repeat([1, 0.001], 1000).astype(np.float32)
+    entities = CountedEntities(groups, everyone(2000), (rate, rate))
+    pairs, sure = one_each(2000), np.ones(2000, dtype=np.float32)
+    shares = estimate_matched_shares(pairs, dangling, sure, entities, 0.9, EvidenceParameters())
+    assert shares[0].tolist() == pytest.approx([shrunk(0.8)], abs=0.05)
+    assert count_expected_links(shares, entities) == pytest.approx(shrunk(0.8) * 1000, rel=0.1)
+    found = compute_confidence(pairs, sure, dangling, shares, entities)
+    # 0.8 · 0.001 to 1 before anything is known, 49 to 1 by the features.
+    assert found[1500] == pytest.approx(0.0385, abs=0.005)
+    # The lesser rate of the two entities counts.
+    one_sided = entities._replace(rates=(np.ones_like(rate), rate))
+    assert compute_confidence(pairs, sure, dangling, shares, one_sided).tolist() == found.tolist()

@@ -39,6 +39,7 @@ from everalign.methods.evidence.alignment_state import AlignmentState
 from everalign.methods.evidence.candidates import select_pairs
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import combine_confidence
+from everalign.methods.evidence.link_rates import compute_link_rates
 from everalign.methods.evidence.method import Evidence
 from everalign.methods.evidence.propagation import select_matches
 from everalign.methods.evidence.relation_sums import RelationSums
@@ -152,10 +153,16 @@ def compute_expected_confidence(state: AlignmentState) -> FloatArray:
         state.shares.look_up(0, pairs.left),
         state.shares.look_up(1, pairs.right),
     )
+    assert state.models is not None
+    left_rate, right_rate = (
+        compute_link_rates(state.blocks.adjacency[side].view, rates, pairs[1 + side])
+        for side, rates in enumerate(state.models.relation_rates)
+    )
     return combine_confidence(
         store.column("probability")[pairs.row],
         store.column("dangling")[pairs.row],
         (left, right),
+        (left_rate, right_rate),
         left_later == right_later,
     )
 

@@ -28,6 +28,7 @@ from everalign.methods.evidence.incremental_state import (
     IncrementalState,
     PriorShares,
 )
+from everalign.methods.evidence.link_rates import NO_RATES
 from everalign.methods.evidence.saved_state import (
     SavedChanges,
     apply_saved_changes,
@@ -165,6 +166,8 @@ class AlignmentState:
             arrays[f"{side}_fact_counts"] = counts
         if self.models is not None:
             arrays["no_candidate_dangling"] = np.array(self.models.no_candidate_dangling)
+            for side, rates in zip(SIDES, self.models.relation_rates, strict=True):
+                arrays[f"{side}_relation_rates"] = rates
             for name in CLASSIFIERS:
                 arrays |= _classifier_to_arrays(name, getattr(self.models, name))
         return arrays
@@ -310,7 +313,11 @@ def _models_from_arrays(arrays: StateArrays) -> TrainedModels | None:
     if "no_candidate_dangling" not in arrays:
         return None
     classifier, dangling_classifier = (_classifier_from_arrays(arrays, n) for n in CLASSIFIERS)
-    return TrainedModels(classifier, dangling_classifier, float(arrays["no_candidate_dangling"]))
+    # A state of an earlier release has none.
+    left, right = (arrays.get(f"{side}_relation_rates", NO_RATES) for side in SIDES)
+    return TrainedModels(
+        classifier, dangling_classifier, float(arrays["no_candidate_dangling"]), (left, right)
+    )
 
 
 def _classifier_to_arrays(name: str, classifier: PairClassifier) -> dict[str, NDArray[Any]]:

@@ -33,6 +33,7 @@ from everalign.methods.evidence.features import (
     ComparedCandidates,
     list_competitor_columns,
 )
+from everalign.methods.evidence.link_rates import RelationRates
 from everalign.methods.evidence.trees import TreeModel, average_models, parse_trees
 
 CHUNK_SIZE = 20_000  # rows of one parallel prediction
@@ -477,11 +478,13 @@ class TrainedModels:
         dangling_classifier: Predicts whether an entity is dangling from its best candidate, if
             half of all entities were.
         no_candidate_dangling: The same probability for an entity without any candidate.
+        relation_rates: How often entities with each relation have a known link.
     """
 
     classifier: PairClassifier
     dangling_classifier: PairClassifier
     no_candidate_dangling: float
+    relation_rates: RelationRates
 
 
 def train_classifier(

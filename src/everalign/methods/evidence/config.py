@@ -22,6 +22,8 @@ class EvidenceSettings:
             there are too few validation links.
         retrain_growth: Share of facts added or removed from which an update trains again.
         translations: File of translated texts: left text, tab, right text.
+        representative_links: Whether the trusted links are a sample of all links. Then entities
+            with relations that hardly any of them has are hardly ever linked.
         left_vectors: File of word vectors of the left language in fastText's text format.
         right_vectors: The same of the right language, in the same vector space.
 
@@ -38,6 +40,7 @@ class EvidenceSettings:
     held_out_share: float = 0.33
     # Trades accuracy for time: below it the models stay as they are, and updates are cheap.
     retrain_growth: float = 0.1
+    representative_links: bool = True
     translations: str = ""
     left_vectors: str = ""
     right_vectors: str = ""

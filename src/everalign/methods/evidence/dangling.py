@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,12 @@ from everalign.methods.evidence.features import (
     ComparedCandidates,
     list_literal_scores,
 )
+from everalign.methods.evidence.link_rates import (
+    LinkRates,
+    RelationRates,
+    compute_link_rates,
+    estimate_relation_rates,
+)
 from everalign.methods.evidence.neighbourhood import JOINT_FREQUENCY, SUPPORT
 from everalign.methods.evidence.propagation import GraphPair
 
@@ -47,6 +54,8 @@ from everalign.methods.evidence.propagation import GraphPair
 # entity that is really dangling has another one in place of the correct pair. In training its list
 # is shorter by one instead, which would give it away.
 COUNT_FEATURES = frozenset({"candidate_count_left", "candidate_count_right"})
+# Match probability of two literals from which a pair of entities counts as known.
+LITERAL_LINK_PROBABILITY = 0.5
 # Shares of entities with a counterpart in each group, left and right.
 MatchedShares = tuple[FloatArray, FloatArray]
 
@@ -235,6 +244,59 @@ class EntityGroups:
         return EntityGroups(np.repeat(versions, added[:, 0]), np.repeat(versions, added[:, 1]))
 
 
+def learn_relation_rates(
+    graphs: GraphPair, state: MatchState, entity_counts: NDArray[np.int64]
+) -> RelationRates:
+    """Learn how often entities with each relation have a known link.
+
+    Args:
+        graphs: The graphs; their anchors are all trusted links.
+        state: The candidates.
+        entity_counts: Numbers of left and right entities at each training so far.
+
+    Returns:
+        The rates of left and right relations; all alike if there are no trusted links, or if they
+        are no sample of all links.
+    """
+    config, sides = graphs.config, (graphs.left, graphs.right)
+    if not len(graphs.anchors) or not config.representative_links:
+        left, right = (np.zeros(2 * side.attribute_offset, dtype=np.float32) for side in sides)
+        return left, right
+    table, groups = state.probabilities.table, EntityGroups.from_entity_counts(entity_counts)
+    # What literals say is known as well: trusted links may be of other classes.
+    by_literal = np.zeros(len(table.left), dtype=np.bool_)
+    if "best_literal" in state.literal_scores:
+        is_sure = state.probabilities.probability >= config.min_sure_probability
+        by_literal = is_sure & (state.literal_scores["best_literal"] >= LITERAL_LINK_PROBABILITY)
+    rates = []
+    for side, adjacency, ids, group in (
+        (LEFT, graphs.left, table.left, groups.left),
+        (RIGHT, graphs.right, table.right, groups.right),
+    ):
+        is_linked = np.zeros(adjacency.entity_count, dtype=np.bool_)
+        is_linked[graphs.anchors[:, side]] = True
+        is_linked[ids[by_literal]] = True
+        # Nobody has linked what came after the trusted links.
+        is_counted = np.bincount(group, is_linked, minlength=int(group.max()) + 1)[group] > 0
+        is_counted[graphs.removed[side]] = False
+        rates.append(estimate_relation_rates(adjacency, is_linked, is_counted))
+    return rates[0], rates[1]
+
+
+class CountedEntities(NamedTuple):
+    """What the prior of each entity depends on.
+
+    Attributes:
+        groups: The group of each entity.
+        unlinked: Which left and right entities have no trusted link.
+        rates: Link rate of each left and right entity.
+    """
+
+    groups: EntityGroups
+    unlinked: tuple[BoolArray, BoolArray]
+    rates: LinkRates
+
+
 @dataclass(frozen=True)
 class LinkConfidence:
     """The confidence of every candidate.
@@ -279,17 +341,16 @@ def compute_link_confidence(
         confidence = probability * np.float32(factor)
         return LinkConfidence(confidence, factor / 2, (no_shares, no_shares))
     groups = EntityGroups.from_entity_counts(entity_counts)
-    shares = estimate_matched_shares(
-        table,
-        dangling,
-        probability,
-        groups,
-        graphs.unanchored,
-        models.no_candidate_dangling,
-        config,
+    left_rate, right_rate = (
+        compute_link_rates(side, rates, np.arange(side.entity_count))
+        for side, rates in zip((graphs.left, graphs.right), models.relation_rates, strict=True)
     )
-    confidence = compute_confidence(table, probability, dangling, shares, groups)
-    link_count = count_expected_links(shares, groups, graphs.unanchored, config.cardinality)
+    entities = CountedEntities(groups, graphs.unanchored, (left_rate, right_rate))
+    shares = estimate_matched_shares(
+        table, dangling, probability, entities, models.no_candidate_dangling, config
+    )
+    confidence = compute_confidence(table, probability, dangling, shares, entities)
+    link_count = count_expected_links(shares, entities, config.cardinality)
     selected = confidence[select_pairs(table, confidence, config.cardinality)]
     if not any(config.cardinality.unique_sides):
         # An entity may have several: their confidences tell how many links there are.
@@ -302,8 +363,7 @@ def estimate_matched_shares(
     table: CandidateTable,
     dangling: FloatArray,
     probability: FloatArray,
-    groups: EntityGroups,
-    unlinked: tuple[BoolArray, BoolArray],
+    entities: CountedEntities,
     no_candidate_dangling: float,
     config: EvidenceParameters,
 ) -> MatchedShares:
@@ -313,18 +373,18 @@ def estimate_matched_shares(
         table: The candidates.
         dangling: Probability of being dangling, if half of all were, by candidate.
         probability: Match probability of each; the best candidate stands for its entity.
-        groups: The group of each entity.
-        unlinked: Which entities count.
+        entities: Group and link rate of each entity.
         no_candidate_dangling: The probability for an entity without any candidate.
         config: Gives the constants of expectation maximisation.
 
     Returns:
-        A share for each group, left and right.
+        A share for each group, left and right: that of entities with a link rate of 1.
     """
     shares = []
-    for side, entity, group, counted in (
-        (LEFT, table.left, groups.left, unlinked[0]),
-        (RIGHT, table.right, groups.right, unlinked[1]),
+    groups, unlinked, rates = entities
+    for side, entity, group, counted, rate in (
+        (LEFT, table.left, groups.left, unlinked[0], rates[0]),
+        (RIGHT, table.right, groups.right, unlinked[1], rates[1]),
     ):
         best = mark_best(table, probability, side)
         # Entities without any candidate count too, or the share would be too high.
@@ -332,15 +392,22 @@ def estimate_matched_shares(
         entity_dangling[entity[best]] = dangling[best]
         group_count = int(group.max()) + 1
         shares.append(
-            _maximise_expectation(entity_dangling[counted], group[counted], group_count, config)
+            _maximise_expectation(
+                entity_dangling[counted], rate[counted], group[counted], group_count, config
+            )
         )
     return shares[0], shares[1]
 
 
 def _maximise_expectation(
-    dangling: FloatArray, group: NDArray[np.int64], group_count: int, config: EvidenceParameters
+    dangling: FloatArray,
+    rate: FloatArray,
+    group: NDArray[np.int64],
+    group_count: int,
+    config: EvidenceParameters,
 ) -> FloatArray:
-    size = np.maximum(1, np.bincount(group, minlength=group_count))
+    # An entity that is hardly ever linked counts as little as that: by its link rate.
+    size = np.maximum(np.bincount(group, rate, minlength=group_count), 1)
     # From one half, which is what `dangling` assumes.
     share = np.full(group_count, 0.5)
     limits = config.min_matched_share, config.max_matched_share
@@ -349,6 +416,7 @@ def _maximise_expectation(
         # odds only have to be multiplied by those of the share.
         matched = share[group] * (1 - dangling)
         matched /= matched + (1 - share[group]) * dangling
+        matched *= rate
         share = np.clip(np.bincount(group, matched, minlength=group_count) / size, *limits)
     # Features of entities with few triples tell little, and the share ends near 0 or 1.
     shrinkage = config.share_shrinkage
@@ -360,7 +428,7 @@ def compute_confidence(
     probability: FloatArray,
     dangling: FloatArray,
     shares: MatchedShares,
-    groups: EntityGroups,
+    entities: CountedEntities,
 ) -> FloatArray:
     """Compute the probability of each pair, given that its entities may be dangling.
 
@@ -369,31 +437,36 @@ def compute_confidence(
         probability: Match probability of each, if there is a counterpart.
         dangling: Probability of being dangling, if half of all entities were.
         shares: Share of entities with a counterpart in each group.
-        groups: The group of each entity.
+        entities: Group and link rate of each entity.
 
     Returns:
         The confidence of each pair.
     """
+    groups, _, rates = entities
     left_group, right_group = groups.left[table.left], groups.right[table.right]
     pair_shares = shares[0][left_group], shares[1][right_group]
     together = (left_group > 0) == (right_group > 0)
-    return combine_confidence(probability, dangling, pair_shares, together)
+    pair_rates = rates[0][table.left], rates[1][table.right]
+    return combine_confidence(probability, dangling, pair_shares, pair_rates, together)
 
 
 def combine_confidence(
     probability: FloatArray,
     dangling: FloatArray,
     shares: tuple[FloatArray, FloatArray],
+    rates: tuple[FloatArray, FloatArray],
     together: BoolArray,
 ) -> FloatArray:
     """Combine what is known of pairs to their confidence.
 
-    With match probability p, share s and dangling a it is p · s(1 − a) / (s(1 − a) + (1 − s)a).
+    With match probability p, prior s and dangling a it is p · s(1 − a) / (s(1 − a) + (1 − s)a).
+    The prior is the share of entities with a counterpart, times the lesser of the link rates.
 
     Args:
         probability: Match probability of each pair, if there is a counterpart.
         dangling: Probability of being dangling, if half of all entities were.
         shares: Share of entities with a counterpart, of the left and the right entity's group.
+        rates: Link rate of the left and of the right entity.
         together: Whether both entities came with the first version, or both after it.
 
     Returns:
@@ -402,19 +475,20 @@ def combine_confidence(
     # Both sides estimate the same links, of which the larger graph has a smaller share: the
     # greater one counts. But an entity added later is rarely the counterpart of one that was there
     # from the beginning: for such a pair the lesser one counts.
-    prior = np.where(together, np.maximum(*shares), np.minimum(*shares))
+    prior = np.where(together, np.maximum(*shares), np.minimum(*shares)) * np.minimum(*rates)
     # The match probability holds if there is a counterpart; the other factor is that there is one.
     matched = prior * (1 - dangling)
     return (probability * matched / (matched + (1 - prior) * dangling)).astype(np.float32)
 
 
 def estimate_new_share(
-    dangling: FloatArray, previous_share: float, config: EvidenceParameters
+    dangling: FloatArray, rate: FloatArray, previous_share: float, config: EvidenceParameters
 ) -> float:
     """Estimate the share of new entities with a counterpart.
 
     Args:
         dangling: Probability of being dangling of each new entity, if half of all were.
+        rate: Link rate of each.
         previous_share: The share of those that came before them.
         config: Gives the constants of expectation maximisation.
 
@@ -422,36 +496,36 @@ def estimate_new_share(
         The share; few entities tell little, so that it stays near the previous one.
     """
     group = np.zeros(len(dangling), dtype=np.int64)
-    estimate = float(_maximise_expectation(dangling, group, 1, config)[0])
+    estimate = float(_maximise_expectation(dangling, rate, group, 1, config)[0])
     strength = config.new_share_strength
     return (len(dangling) * estimate + strength * previous_share) / (len(dangling) + strength)
 
 
 def count_expected_links(
     shares: MatchedShares,
-    groups: EntityGroups,
-    unlinked: tuple[BoolArray, BoolArray],
+    entities: CountedEntities,
     cardinality: Cardinality = Cardinality.ONE_TO_ONE,
 ) -> float:
     """Estimate how many links there are to find.
 
     Args:
         shares: Share of entities with a counterpart in each group.
-        groups: The group of each entity.
-        unlinked: Which entities count.
+        entities: Group and link rate of each entity.
         cardinality: Says on which sides an entity with a counterpart has one link.
 
     Returns:
-        The sum of the shares, on the side where it is greater. If entities of one side may have
-        several links, the other side counts.
+        The sum of the shares times link rates, on the side where it is greater. If entities of
+        one side may have several links, the other side counts.
     """
+    groups, unlinked, rates = entities
     # Both sides estimate the same number, and too low for entities with few triples.
     return max(
-        float(share[group[counted]].sum())
-        for share, group, counted, is_counted in zip(
+        float((share[group[counted]] * rate[counted]).sum())
+        for share, group, counted, rate, is_counted in zip(
             shares,
             (groups.left, groups.right),
             unlinked,
+            rates,
             cardinality.labelled_sides,
             strict=True,
         )

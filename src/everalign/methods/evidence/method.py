@@ -33,7 +33,7 @@ from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.contributions import list_parts
-from everalign.methods.evidence.dangling import MatchState
+from everalign.methods.evidence.dangling import MatchState, learn_relation_rates
 from everalign.methods.evidence.evidence_lists import list_evidence
 from everalign.methods.evidence.incremental_state import (
     LEFT,
@@ -432,6 +432,7 @@ class Evidence:
         progress: Progress,
     ) -> None:
         graphs = self._build_graphs(task, progress)
+        entity_counts = np.concatenate([last.entity_counts, [graphs.sizes]])
         split = SeedSplit.from_task(task, self.config, self.seed)
         trained = train_models(
             replace(graphs, anchors=split.anchors), split, start, self.seed, progress
@@ -445,27 +446,32 @@ class Evidence:
             models, translations = trained.models, learned.translations
             graphs = replace(graphs, categories=learned.categories)
             matches = run_final_rounds(graphs, trained, split.held_out, progress)
+            rates = learn_relation_rates(graphs, matches, entity_counts)
+            models = replace(models, relation_rates=rates)
             # Nothing rests on less probable ones.
             held_out = trained.probabilities.select_at_least(self.config.min_match_probability)
+            # The comparisons of all candidates: what follows needs the memory.
+            del trained, learned
         progress("indexing candidates", 0, 0)
         literals = None
         if graphs.literals is not None:
             literals = LiteralIndex.build(graphs.literals, translations)
         blocks = IncrementalState.from_training(graphs, matches, literals, task.unaligned_entities)
+        del matches
         if models is not None:
             settle_training(blocks, models, progress, graphs.vectors)
         record = TrainingRecord(
-            np.concatenate([last.entity_counts, [graphs.sizes]]),
+            entity_counts,
             (_count_all_facts(graphs.left), _count_all_facts(graphs.right)),
             np.stack([held_out.table.left, held_out.table.right], axis=1),
             held_out.probability,
         )
         progress("selecting links", 0, 0)
-        result = conclude_training(blocks, models, record.entity_counts, graphs)
+        result = conclude_training(blocks, models, entity_counts, graphs)
         self._fitted = AlignmentState(
             models,
             blocks,
-            PriorShares.from_entity_counts(record.entity_counts, result.shares),
+            PriorShares.from_entity_counts(entity_counts, result.shares),
             result.threshold,
             self._list_notes(task, models, len(result.confidence)),
             record,

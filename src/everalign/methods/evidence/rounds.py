@@ -138,6 +138,7 @@ def refresh_comparisons(
         np.concatenate([old.table.left[keep], found.left]),
         np.concatenate([old.table.right[keep], found.right]),
     )
+    del found, probable, keep  # memory that the comparison needs
     old_rows = old.table.find_rows(table.left, table.right)
     rows = np.flatnonzero(affected.mark_rows(table) | (old_rows < 0))
     left, right = (_take_old_rows(side, old_rows) for side in old.comparison)

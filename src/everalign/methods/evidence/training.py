@@ -43,6 +43,7 @@ from everalign.methods.evidence.features import (
     learn_correspondences,
     replace_translations,
 )
+from everalign.methods.evidence.link_rates import NO_RATES
 from everalign.methods.evidence.neighbourhood import NEIGHBOUR_COLUMNS
 from everalign.methods.evidence.propagation import GraphPair, propagate
 from everalign.methods.evidence.rounds import (
@@ -223,6 +224,8 @@ def train_models(
         classifier,
         train_dangling_classifier(compared, labels, probabilities.probability, seed),
         estimate_no_candidate_dangling(compared, labels, pairs.pairs),
+        # Known when all trusted links are anchors.
+        (NO_RATES, NO_RATES),
     )
     return TrainingResult(models, compared, probabilities)
 

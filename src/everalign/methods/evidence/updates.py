@@ -42,6 +42,7 @@ from everalign.methods.evidence.incremental_state import (
     IncrementalState,
     PriorShares,
 )
+from everalign.methods.evidence.link_rates import compute_link_rates
 from everalign.methods.evidence.propagation import GraphPair, Vectors
 from everalign.methods.evidence.relations import RelationInclusions
 from everalign.methods.evidence.rescoring import Rescoring
@@ -480,10 +481,15 @@ def conclude_update(
     new = store.list_pairs(owners)
     left_share, left_later = shares.look_up(LEFT, new.left)
     right_share, right_later = shares.look_up(RIGHT, new.right)
+    left_rate, right_rate = (
+        compute_link_rates(state.adjacency[side].view, models.relation_rates[side], new[1 + side])
+        for side in (LEFT, RIGHT)
+    )
     store.column("confidence")[new.row] = combine_confidence(
         store.column("probability")[new.row],
         store.column("dangling")[new.row],
         (left_share, right_share),
+        (left_rate, right_rate),
         left_later == right_later,
     )
     changes = RowChanges.compare(state, owners, old_blocks, new)
@@ -530,7 +536,8 @@ def _add_share(
     dangling = np.full(end - first, models.no_candidate_dangling, dtype=np.float32)
     dangling[entity[best] - first] = store.column("dangling")[pairs.row[best]]
     dangling = dangling[entities - first]
-    share = estimate_new_share(dangling, float(shares.share[side][-1]), state.config)
+    rate = compute_link_rates(state.adjacency[side].view, models.relation_rates[side], entities)
+    share = estimate_new_share(dangling, rate, float(shares.share[side][-1]), state.config)
     return shares.append(side, first, share)
 
 

@@ -17,6 +17,7 @@ from everalign.errors import StateDamagedError
 from everalign.methods.base import StateArrays
 from everalign.methods.evidence.adjacency_updates import EDGE_COLUMNS
 from everalign.methods.evidence.candidate_store import LITERAL_ROW_COLUMNS, ROW_COLUMNS
+from everalign.methods.evidence.link_rates import NO_RATES
 
 SIDES = ("left", "right")
 PAIR_BITS = 32
@@ -58,6 +59,8 @@ def check_saved_arrays(arrays: StateArrays) -> None:
         count = len(arrays[f"{side}_node_relation_idf"])
         _require(len(arrays[f"relation_{side}_comparable"]) >= count, f"{side}_comparable")
         _require(arrays[f"{side}_fact_counts"].ndim == 1, f"{side}_fact_counts")
+        rates = arrays.get(f"{side}_relation_rates", NO_RATES)
+        _require(rates.ndim == 1 and rates.dtype == np.float32, f"{side}_relation_rates")
     if "left_category_key" in arrays:
         for side, other in zip(SIDES, reversed(SIDES), strict=True):
             _check_categories(arrays, f"{side}_category", f"{other}_category")
