@@ -43,13 +43,16 @@ def choose(
     pairs: Mapping[Pair, float],
     held_out: list[Pair],
     config: EvidenceParameters = CONFIG,
+    *,
+    by_names: bool = True,
+    first_counts: tuple[int, int] = (10, 10),
 ) -> dict[Pair, float]:
     """The training pairs and their weights."""
     graphs = GraphPair.from_graphs(PATH, PATH, NO_LINKS, config)
     links = np.array(held_out, dtype=np.int32).reshape(-1, 2)
     split = SeedSplit(NO_LINKS, links, has_sufficient=False)
     chosen = split.choose_training_pairs(
-        replace(graphs, self_trained=True), build_probabilities(pairs)
+        replace(graphs, self_trained=by_names), build_probabilities(pairs), first_counts
     )
     rows = map(tuple, chosen.pairs.tolist())
     return dict(zip(rows, np.round(chosen.weight, 3).tolist(), strict=True))
@@ -65,6 +68,13 @@ def test_held_out_links_count_in_full_and_exclude_their_competitors() -> None:
     assert found == pytest.approx({(4, 4): 1, (0, 0): 0.3}, abs=1e-3)
 
 
+def test_without_names_only_entities_of_the_first_version_teach() -> None:
+    pairs = {(0, 0): 0.95, (1, 7): 0.95, (7, 1): 0.95, (8, 8): 0.95}
+    found = choose(pairs, [(9, 9)], by_names=False, first_counts=(7, 7))
+    assert found == pytest.approx({(9, 9): 1, (0, 0): 0.95}, abs=1e-3)
+    assert len(choose(pairs, [], first_counts=(7, 7))) == 4
+
+
 def test_many_to_many_takes_only_what_is_more_likely_right_than_wrong() -> None:
     config = replace(CONFIG, cardinality=Cardinality.MANY_TO_MANY)
     found = choose({(0, 0): 0.95, (0, 1): 0.6, (1, 1): 0.4}, [], config)
@@ -74,7 +84,7 @@ def test_many_to_many_takes_only_what_is_more_likely_right_than_wrong() -> None:
 def test_sufficient_held_out_links_are_the_only_training_pairs() -> None:
     graphs = GraphPair.from_graphs(PATH, PATH, NO_LINKS, CONFIG)
     split = SeedSplit(NO_LINKS, np.array([[4, 4]], dtype=np.int32), has_sufficient=True)
-    chosen = split.choose_training_pairs(graphs, build_probabilities({(0, 0): 0.95}))
+    chosen = split.choose_training_pairs(graphs, build_probabilities({(0, 0): 0.95}), (10, 10))
     assert (chosen.pairs.tolist(), chosen.weight.tolist()) == ([[4, 4]], [1])
 
 

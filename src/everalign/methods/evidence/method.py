@@ -434,8 +434,9 @@ class Evidence:
         graphs = self._build_graphs(task, progress)
         entity_counts = np.concatenate([last.entity_counts, [graphs.sizes]])
         split = SeedSplit.from_task(task, self.config, self.seed)
+        first_counts = int(entity_counts[0, LEFT]), int(entity_counts[0, RIGHT])
         trained = train_models(
-            replace(graphs, anchors=split.anchors), split, start, self.seed, progress
+            replace(graphs, anchors=split.anchors), split, start, first_counts, self.seed, progress
         )
         if trained is None:
             models, translations = None, None

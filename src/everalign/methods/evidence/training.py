@@ -99,13 +99,17 @@ class SeedSplit:
         return len(self.anchors) + len(self.held_out)
 
     def choose_training_pairs(
-        self, graphs: GraphPair, probabilities: MatchProbabilities
+        self,
+        graphs: GraphPair,
+        probabilities: MatchProbabilities,
+        first_counts: tuple[int, int],
     ) -> TrainingPairs:
         """Choose the pairs to train on.
 
         Args:
             graphs: The graphs.
             probabilities: Current match probabilities.
+            first_counts: Numbers of left and right entities at the first training.
 
         Returns:
             The held-out links and, if these are not sufficient, likely pairs of other entities,
@@ -126,6 +130,9 @@ class SeedSplit:
         for side, is_unique in enumerate(config.cardinality.unique_sides):
             if is_unique:
                 known |= np.isin(pairs[:, side], self.held_out[:, side])
+        if not graphs.self_trained:
+            # Later entities are mostly dangling, and likely pairs of them mostly wrong.
+            known |= (pairs >= first_counts).any(axis=1)
         pairs, probability = pairs[~known], probability[~known]
         if graphs.self_trained:
             # Every n-th pair, evenly over the ids: the choice must not depend on chance.
@@ -167,6 +174,7 @@ def train_models(
     graphs: GraphPair,
     split: SeedSplit,
     start: MatchProbabilities | None,
+    first_counts: tuple[int, int],
     seed: int,
     progress: Progress,
 ) -> TrainingResult | None:
@@ -176,6 +184,7 @@ def train_models(
         graphs: The graphs; their anchors are those of the split, without the held-out links.
         split: The trusted links.
         start: Match probabilities to start from; None to start with propagation.
+        first_counts: Numbers of left and right entities at the first training.
         seed: Random seed.
         progress: Called after each round.
 
@@ -204,7 +213,7 @@ def train_models(
             if number:
                 graphs = learn_correspondences(graphs, probabilities)
                 compared = replace_translations(compared, graphs)
-            pairs = split.choose_training_pairs(graphs, probabilities)
+            pairs = split.choose_training_pairs(graphs, probabilities, first_counts)
             labels = TrainingLabels.from_pairs(
                 pairs, graphs.sizes, config.fold_count, config.cardinality
             ).with_doubtful(probabilities.select_at_least(config.max_wrong_probability).table)
