@@ -409,7 +409,8 @@ class Contribution:
         group: "prior" for what is expected of a candidate before anything is known of it;
             "neighbours" that are matched or not; "names and values", classes among them; "rivals",
             how other candidates of the two entities do; "may have no counterpart" for what is lost
-            since an entity may be dangling.
+            since an entity may be dangling; "earlier confidence" for what is kept of that before
+            the last training.
         value: What it adds; less than 0 if it takes away.
     """
 

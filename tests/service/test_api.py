@@ -83,6 +83,7 @@ def test_a_link_in_detail(client: httpx.Client) -> None:
         "names and values",
         "rivals",
         "may have no counterpart",
+        "earlier confidence",
     ]
     assert candidate["evidence"]
     table = answer["comparison"]

@@ -18,6 +18,8 @@ from everalign.methods.evidence.dangling import (
     count_expected_links,
     estimate_matched_shares,
     find_threshold,
+    restore_fall,
+    soften_fall,
 )
 
 CONFIDENCES = st.lists(st.sampled_from([0.05, 0.2, 0.5, 0.8, 0.9, 1.0]), min_size=1, max_size=12)
@@ -169,3 +171,16 @@ def test_hardly_ever_linked_entities_count_as_little() -> None:
     # The lesser rate of the two entities counts.
     one_sided = entities._replace(rates=(np.ones_like(rate), rate))
     assert compute_confidence(pairs, sure, dangling, shares, one_sided).tolist() == found.tolist()
+
+
+UNIT = st.floats(0, 1, width=32)
+
+
+@given(st.lists(st.tuples(UNIT, UNIT), min_size=1))
+def test_a_fall_is_halved_and_can_be_restored(pairs: list[tuple[float, float]]) -> None:
+    alone, earlier = np.array(pairs, dtype=np.float32).T
+    config = EvidenceParameters()
+    kept = soften_fall(alone, earlier, config)
+    assert kept.tolist() == pytest.approx(np.maximum(alone, (alone + earlier) / 2).tolist())
+    restored = restore_fall(kept, earlier, config)
+    assert restored.tolist() == pytest.approx(alone.tolist(), abs=1e-6)

@@ -38,7 +38,7 @@ from everalign.methods.evidence.adjacency import BoolArray, FloatArray
 from everalign.methods.evidence.alignment_state import AlignmentState
 from everalign.methods.evidence.candidates import select_pairs
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.dangling import combine_confidence
+from everalign.methods.evidence.dangling import combine_confidence, soften_fall
 from everalign.methods.evidence.link_rates import compute_link_rates
 from everalign.methods.evidence.method import Evidence
 from everalign.methods.evidence.propagation import select_matches
@@ -158,13 +158,15 @@ def compute_expected_confidence(state: AlignmentState) -> FloatArray:
         compute_link_rates(state.blocks.adjacency[side].view, rates, pairs[1 + side])
         for side, rates in enumerate(state.models.relation_rates)
     )
-    return combine_confidence(
+    alone = combine_confidence(
         store.column("probability")[pairs.row],
         store.column("dangling")[pairs.row],
         (left, right),
         (left_rate, right_rate),
         left_later == right_later,
     )
+    earlier = store.get_earlier_confidence(pairs.row)
+    return soften_fall(alone, earlier, state.blocks.config)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -41,10 +41,13 @@ ROW_COLUMNS: Mapping[str, type[np.generic]] = {
     "joint_frequency_right": np.float32,
     "dangling": np.float32,  # probability that one of the two is dangling, if half of all were
     "confidence": np.float32,
+    "earlier_confidence": np.float32,  # before the last training; see `keep_earlier`
     "level": np.int32,  # how many steps of evidence lead to an anchor; see `grounding`
     "selected": np.bool_,  # by the cardinality of links
     **dict.fromkeys(CONTRIBUTION_COLUMNS, np.float32),
 }
+# What speaks for a candidate; it has lost evidence if one of these falls.
+EVIDENCE_COLUMNS = ("support", "best_literal", "name_similarity")
 # The same where the graphs have literals: what the features of competitors need.
 LITERAL_ROW_COLUMNS: Mapping[str, type[np.generic]] = {
     "best_literal": np.float32,
@@ -198,6 +201,44 @@ class CandidateStore:
             The values of all rows, those that are no longer in use among them.
         """
         return self.rows[name]
+
+    def get_earlier_confidence(self, rows: Row) -> FloatArray:
+        """Return the confidence of candidates before the last training.
+
+        Args:
+            rows: Rows of candidates.
+
+        Returns:
+            Their confidence; 0 for those that were none, or have lost evidence since.
+        """
+        if "earlier_confidence" not in self.rows.names():
+            # A state of an earlier release.
+            return np.zeros(len(rows), dtype=np.float32)
+        return self.rows["earlier_confidence"][rows]
+
+    def keep_earlier(self, before: CandidateStore, min_evidence: float) -> None:
+        """Keep the confidence that candidates had before a training, unless they lost evidence.
+
+        Args:
+            before: The candidates before the training.
+            min_evidence: Share of its earlier evidence that a candidate must still have.
+        """
+        pairs = self.list_all()
+        # Entities that have come since may have no place there.
+        place = np.flatnonzero(pairs.left < len(before.by_left.start))
+        rows = before.find_rows(pairs.left[place], pairs.right[place])
+        known = rows >= 0
+        old, new = rows[known], pairs.row[place[known]]
+        has_kept = np.ones(len(new), dtype=np.bool_)
+        for name in EVIDENCE_COLUMNS:
+            if name in before.rows.names() and name in self.rows.names():
+                was, now = (
+                    np.nan_to_num(store.rows[name][chosen])
+                    for store, chosen in ((before, old), (self, new))
+                )
+                has_kept &= now >= min_evidence * was
+        earlier = np.where(has_kept, before.rows["confidence"][old], np.float32(0))
+        self.rows["earlier_confidence"][new] = earlier
 
     def get_contributions(self, rows: Row) -> FloatArray:
         """Return what each group of features adds to the match probability of candidates.

@@ -41,7 +41,7 @@ from everalign.methods.evidence.trees import (
 NEIGHBOURS, NAMES, RIVALS = range(3)
 GROUP_NAMES = ("neighbours", "names and values", "rivals")
 # All parts of a confidence, in the order of a waterfall.
-PART_NAMES = ("prior", *GROUP_NAMES, "may have no counterpart")
+PART_NAMES = ("prior", *GROUP_NAMES, "may have no counterpart", "earlier confidence")
 # Classes and values that many entities share are compared as they are, like literals; no match of
 # a neighbour says anything about them.
 VALUE_FEATURES = LITERAL_FEATURES | frozenset(GROUP_COLUMNS[CATEGORIES])
@@ -195,27 +195,30 @@ class GroupContributions:
 
 
 def list_parts(
-    groups: FloatArray, probability: FloatArray, confidence: FloatArray
+    groups: FloatArray, probability: FloatArray, alone: FloatArray, confidence: FloatArray
 ) -> list[tuple[tuple[str, float], ...]]:
     """List what adds up to the confidence of candidates.
 
     Args:
         groups: For each candidate what each of `GROUP_NAMES` adds to its match probability.
         probability: The match probability of each.
-        confidence: The confidence of each, which is less since an entity may be dangling.
+        alone: The confidence of each by the last training alone, which is less since an entity
+            may be dangling.
+        confidence: The confidence of each.
 
     Returns:
         For each candidate `PART_NAMES` with what each part adds.
 
     Example:
-        >>> columns = np.array([[0.5, 0.25, -0.125]]), np.array([0.75]), np.array([0.5])
-        >>> [value for _, value in list_parts(*columns)[0]]
-        [0.125, 0.5, 0.25, -0.125, -0.25]
+        >>> groups, values = np.array([[0.5, 0.25, -0.125]]), np.array([[0.75], [0.5], [0.625]])
+        >>> [value for _, value in list_parts(groups, *values)[0]]
+        [0.125, 0.5, 0.25, -0.125, -0.25, 0.125]
     """
     # In double precision, so that nothing is lost when the parts are added up again.
-    added, scored, shown = (x.astype(np.float64) for x in (groups, probability, confidence))
+    columns = (groups, probability, alone, confidence)
+    added, scored, present, shown = (values.astype(np.float64) for values in columns)
     prior = scored - added.sum(axis=1)
-    rows = np.column_stack([prior, added, shown - scored]).tolist()
+    rows = np.column_stack([prior, added, present - scored, shown - present]).tolist()
     return [tuple(zip(PART_NAMES, row, strict=True)) for row in rows]
 
 

@@ -481,6 +481,42 @@ def combine_confidence(
     return (probability * matched / (matched + (1 - prior) * dangling)).astype(np.float32)
 
 
+def soften_fall(
+    confidence: FloatArray, earlier: FloatArray, config: EvidenceParameters
+) -> FloatArray:
+    """Let the confidence of pairs fall by a part only of what a training takes from it.
+
+    Args:
+        confidence: Confidence of each pair.
+        earlier: Its confidence before the training; 0 if it has lost evidence since.
+        config: Gives the weight of the earlier one.
+
+    Returns:
+        The mean of both where the earlier one was higher.
+    """
+    weight = np.float32(config.earlier_weight)
+    return np.maximum(confidence, (1 - weight) * confidence + weight * earlier)
+
+
+def restore_fall(
+    confidence: FloatArray, earlier: FloatArray, config: EvidenceParameters
+) -> FloatArray:
+    """Compute the confidence by the last training alone: what `soften_fall` was given.
+
+    Args:
+        confidence: What it has returned.
+        earlier: See there.
+        config: See there.
+
+    Returns:
+        The confidence of each pair.
+    """
+    weight = np.float32(config.earlier_weight)
+    return np.where(
+        earlier > confidence, (confidence - weight * earlier) / (1 - weight), confidence
+    )
+
+
 def estimate_new_share(
     dangling: FloatArray, rate: FloatArray, previous_share: float, config: EvidenceParameters
 ) -> float:

@@ -219,6 +219,7 @@ class IncrementalState:
             "joint_frequency_right": state.joint_frequency[RIGHT],
             "dangling": state.dangling,
             "confidence": np.zeros_like(probability),
+            "earlier_confidence": np.zeros_like(probability),
             "level": candidate_level,
             "selected": np.zeros(len(probability), dtype=np.bool_),
             **dict(zip(CONTRIBUTION_COLUMNS, state.contributions.T, strict=True)),

@@ -33,7 +33,7 @@ from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.contributions import list_parts
-from everalign.methods.evidence.dangling import MatchState, learn_relation_rates
+from everalign.methods.evidence.dangling import MatchState, learn_relation_rates, restore_fall
 from everalign.methods.evidence.evidence_lists import list_evidence
 from everalign.methods.evidence.incremental_state import (
     LEFT,
@@ -267,8 +267,12 @@ class Evidence:
         if self._state.models is None:
             return [()] * len(pairs.row)
         store = self._state.blocks.candidates
-        columns = (store.column(name)[pairs.row] for name in ("probability", "confidence"))
-        return list_parts(store.get_contributions(pairs.row), *columns)
+        probability, confidence = (
+            store.column(name)[pairs.row] for name in ("probability", "confidence")
+        )
+        earlier = store.get_earlier_confidence(pairs.row)
+        alone = restore_fall(confidence, earlier, self.config)
+        return list_parts(store.get_contributions(pairs.row), probability, alone, confidence)
 
     def candidate_scores(self) -> CandidateScores:
         """List all candidates, whether they are selected or not.
@@ -468,7 +472,10 @@ class Evidence:
             held_out.probability,
         )
         progress("selecting links", 0, 0)
-        result = conclude_training(blocks, models, entity_counts, graphs)
+        # A full pass starts from nothing.
+        keeps_earlier = self._fitted is not None and not task.rescore_all
+        before = self._state.blocks.candidates if keeps_earlier else None
+        result = conclude_training(blocks, models, entity_counts, graphs, before)
         self._fitted = AlignmentState(
             models,
             blocks,

@@ -17,6 +17,7 @@ from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
 from everalign.graph.id_sets import mark_members, union_ids, unique_ids
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray
 from everalign.methods.evidence.candidate_store import (
+    EVIDENCE_COLUMNS,
     LITERAL_ROW_COLUMNS,
     ROW_COLUMNS,
     Pairs,
@@ -177,10 +178,12 @@ class Rescoring:
         left_ids, right_ids = left.astype(np.int32), right.astype(np.int32)
         graphs, matches = self.state.graphs, self.state.matches.view
         sides = compare_neighbourhoods(graphs, matches, self.inclusions, left_ids, right_ids)
+        before = {name: columns[name][fresh] for name in EVIDENCE_COLUMNS if name in columns}
         columns["support"][fresh] = sides[LEFT][:, SUPPORT]
         columns["joint_frequency_left"][fresh] = sides[LEFT][:, JOINT_FREQUENCY]
         columns["joint_frequency_right"][fresh] = sides[RIGHT][:, JOINT_FREQUENCY]
         if self.state.literals is None:
+            self._forget_earlier(columns, fresh, before)
             return _ComparedPairs(sides, None)
         known = {name: columns[name][fresh] for name in STORED_LITERAL_COLUMNS}
         is_known = (
@@ -193,7 +196,19 @@ class Rescoring:
         literals = np.concatenate([weights, texts], axis=1)
         for name, column in STORED_LITERAL_COLUMNS.items():
             columns[name][fresh] = literals[:, column]
+        self._forget_earlier(columns, fresh, before)
         return _ComparedPairs(sides, literals)
+
+    def _forget_earlier(
+        self, columns: dict[str, NDArray[Any]], fresh: Offsets, before: dict[str, FloatArray]
+    ) -> None:
+        """Forget the earlier confidence of candidates that have lost evidence."""
+        if "earlier_confidence" not in columns:
+            return
+        for name, was in before.items():
+            least = self.state.config.min_kept_evidence * np.nan_to_num(was)
+            has_lost = np.nan_to_num(columns[name][fresh]) < least
+            columns["earlier_confidence"][fresh[has_lost]] = 0
 
     def _compare_texts(
         self,

@@ -24,7 +24,7 @@ from everalign.methods.base import AlignmentTask, GraphChange
 from everalign.methods.evidence.adjacency import FloatArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.assignment import refresh_selection
-from everalign.methods.evidence.candidate_store import Pairs, SideIndex
+from everalign.methods.evidence.candidate_store import CandidateStore, Pairs, SideIndex
 from everalign.methods.evidence.candidates import CandidateTable, select_pairs
 from everalign.methods.evidence.classifier import TrainedModels
 from everalign.methods.evidence.dangling import (
@@ -32,6 +32,7 @@ from everalign.methods.evidence.dangling import (
     combine_confidence,
     compute_link_confidence,
     estimate_new_share,
+    soften_fall,
 )
 from everalign.methods.evidence.grounding import NO_LEVEL
 from everalign.methods.evidence.incremental_state import (
@@ -276,6 +277,7 @@ def conclude_training(
     models: TrainedModels | None,
     entity_counts: NDArray[np.int64],
     graphs: GraphPair,
+    before: CandidateStore | None,
 ) -> LinkConfidence:
     """Compute the confidence of all candidates, and select by the cardinality.
 
@@ -284,11 +286,14 @@ def conclude_training(
         models: The trained models; None if match probabilities come from propagation alone.
         entity_counts: Numbers of left and right entities at each training so far.
         graphs: The graphs of the training.
+        before: The candidates before the training, if there were any.
 
     Returns:
-        Confidence, threshold and shares.
+        Confidence, threshold and shares; the confidence is that of the training alone.
     """
     store = state.candidates
+    if before is not None:
+        store.keep_earlier(before, state.config.min_kept_evidence)
     pairs = store.list_all()
     table = CandidateTable.from_pairs(pairs.left, pairs.right, graphs.sizes)
     result = compute_link_confidence(
@@ -299,8 +304,10 @@ def conclude_training(
         entity_counts,
         models,
     )
-    store.column("confidence")[pairs.row] = result.confidence
-    selected = select_pairs(table, result.confidence, graphs.config.cardinality)
+    earlier = store.get_earlier_confidence(pairs.row)
+    confidence = soften_fall(result.confidence, earlier, state.config)
+    store.column("confidence")[pairs.row] = confidence
+    selected = select_pairs(table, confidence, graphs.config.cardinality)
     store.column("selected")[pairs.row[selected]] = True
     return result
 
@@ -485,13 +492,15 @@ def conclude_update(
         compute_link_rates(state.adjacency[side].view, models.relation_rates[side], new[1 + side])
         for side in (LEFT, RIGHT)
     )
-    store.column("confidence")[new.row] = combine_confidence(
+    confidence = combine_confidence(
         store.column("probability")[new.row],
         store.column("dangling")[new.row],
         (left_share, right_share),
         (left_rate, right_rate),
         left_later == right_later,
     )
+    earlier = store.get_earlier_confidence(new.row)
+    store.column("confidence")[new.row] = soften_fall(confidence, earlier, state.config)
     changes = RowChanges.compare(state, owners, old_blocks, new)
     links, flipped = _select_changed(state, changes)
     return links, shares, changes.include(flipped)
