@@ -122,7 +122,7 @@ def methods(as_json: bool) -> None:
     type=click.Choice(["names", "order", "split", "noise"]),
     multiple=True,
     show_default="all",
-    help="What --perturb changes; can be repeated.",
+    help="What --perturb changes. May be repeated.",
 )
 @result_file_option
 def bench(
