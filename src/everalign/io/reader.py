@@ -264,8 +264,9 @@ class TripleReader:
         Raises:
             InputError: The file is not the one that was cut, or cannot be read (when iterating).
         """
-        self._counts = ReadCounts()
-        return self._read_slice(part), self._counts
+        # Several threads may read slices at once, each with counts of its own.
+        reader = self.copy_for_slices()
+        return reader._read_slice(part), reader._counts
 
     def _read_slice(self, part: SourceSlice) -> Iterator[Statements | LinePart]:
         part.check_file()
