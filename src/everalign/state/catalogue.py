@@ -16,7 +16,7 @@ from typing import NamedTuple
 from everalign.cardinality import Cardinality
 from everalign.config import Config
 from everalign.state.checksums import add_checksum, check_rows
-from everalign.state.database import Database
+from everalign.state.database import Database, build_indexes_after
 from everalign.state.decision_table import (
     DecisionChanges,
     DecisionTable,
@@ -429,9 +429,10 @@ class Catalogue:
             upto = self._find_inbox_end(decisions.inbox_upto)
             # At most one delta is pending, so it needs no number here.
             connection.execute("UPDATE delta SET version = ? WHERE version IS NULL", (number,))
-            insert_events(connection, events)
             changes = self._plan_intervals(events, number)
-            write_interval_changes(connection, changes, number)
+            with build_indexes_after(connection, "event", "link"):
+                insert_events(connection, events)
+                write_interval_changes(connection, changes, number)
             write_decision_changes(connection, decisions, number)
             contents = json.dumps(info), json.dumps(files), method_state.to_json()
             self._insert_version_row(connection, inbox, contents, changes, upto)
