@@ -776,7 +776,7 @@ def learn_correspondences(graphs: GraphPair, probabilities: MatchProbabilities) 
     if len(keys[LEFT]):
         likely = probabilities.select_at_least(config.min_category_probability)
         sides = graphs.left, graphs.right
-        categories = align_categories(sides, keys, likely, graphs.anchors, config)
+        categories = align_categories(sides, keys, likely, graphs.likely_anchors, config)
         graphs = replace(graphs, categories=categories)
     return train_translations(graphs, probabilities)
 
@@ -798,7 +798,7 @@ def train_translations(graphs: GraphPair, probabilities: MatchProbabilities) -> 
     # Anchors are given apart, with weight 1; what was removed or rejected must teach nothing.
     keep = graphs.mark_admissible(left, right)
     pairs = left[keep], right[keep], likely.probability[keep]
-    models = learn_name_models(*graphs.literals.name_tokens, graphs.anchors, pairs)
+    models = learn_name_models(*graphs.literals.name_tokens, graphs.likely_anchors, pairs)
     return replace(graphs, translations=models)
 
 

@@ -32,6 +32,7 @@ from everalign.methods.evidence.categories import CategoryAlignment
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import MatchState
 from everalign.methods.evidence.grounding import NO_LEVEL, compute_levels, refresh_levels
+from everalign.methods.evidence.link_doubts import NO_DOUBTS, LinkDoubts
 from everalign.methods.evidence.propagation import GraphPair, select_matches
 from everalign.methods.evidence.relation_sums import RelationSums, SumsChange
 from everalign.methods.evidence.relations import Matches, RelationInclusions
@@ -141,11 +142,12 @@ class IncrementalState:
         candidates: The candidates.
         matches: The matches.
         sums: The sums behind relation alignment.
-        anchors: Rows of (left, right): links with match probability 1.
+        anchors: Rows of (left, right): links with match probability 1, unless they are doubted.
         rejected: Rows of (left, right) that are no candidates.
         excluded: Left and right entities that have no counterpart, by decision.
         literals: The literals of both graphs, if both have any.
         categories: Which classes and shared values corresponded at the last training.
+        doubts: Trusted links that were contradicted at the last training.
     """
 
     def __init__(
@@ -160,6 +162,7 @@ class IncrementalState:
         excluded: tuple[IntArray, IntArray],
         literals: LiteralIndex | None = None,
         categories: CategoryAlignment | None = None,
+        doubts: LinkDoubts = NO_DOUBTS,
     ) -> None:
         self.config = config
         self.adjacency = adjacency
@@ -170,6 +173,7 @@ class IncrementalState:
         self.excluded = excluded
         self.literals = literals
         self.categories = categories
+        self.doubts = doubts
         self._set_anchors(anchors)
         # At once: an update compares with how it was before.
         self.searchable = self._find_searchable()
@@ -247,6 +251,7 @@ class IncrementalState:
             excluded,
             literals,
             graphs.categories,
+            graphs.doubts,
         )
 
     def _find_searchable(self) -> tuple[BoolArray, BoolArray]:
@@ -266,7 +271,14 @@ class IncrementalState:
     def graphs(self) -> GraphPair:
         """Both graphs as they are now; not valid after the next change of facts."""
         left, right = self.adjacency
-        return GraphPair(left.view, right.view, self.anchors, self.config, rejected=self.rejected)
+        return GraphPair(
+            left.view,
+            right.view,
+            self.anchors,
+            self.config,
+            rejected=self.rejected,
+            doubts=self.doubts,
+        )
 
     @property
     def inclusions(self) -> RelationInclusions:
@@ -510,7 +522,8 @@ class IncrementalState:
     ) -> tuple[Offsets, list[NDArray[Any]]]:
         """Add the anchors of some nodes to their other matches."""
         anchors = self._list_anchors(side, nodes)
-        certain = [anchors[:, 1 - side], np.ones(len(anchors)), np.zeros(len(anchors))]
+        probability = self.doubts.weigh(anchors)
+        certain = [anchors[:, 1 - side], probability, np.zeros(len(anchors))]
         all_nodes = np.concatenate([node, anchors[:, side]])
         counterparts = np.concatenate([columns[0], certain[0]])
         order = np.lexsort((counterparts, all_nodes))

@@ -449,7 +449,7 @@ class Evidence:
         else:
             learned = trained.compared.graphs
             models, translations = trained.models, learned.translations
-            graphs = replace(graphs, categories=learned.categories)
+            graphs = replace(graphs, categories=learned.categories, doubts=learned.doubts)
             matches = run_final_rounds(graphs, trained, split.held_out, progress)
             rates = learn_relation_rates(graphs, matches, entity_counts)
             models = replace(models, relation_rates=rates)

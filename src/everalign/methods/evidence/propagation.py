@@ -36,6 +36,7 @@ from everalign.methods.evidence.candidates import (
 )
 from everalign.methods.evidence.categories import CategoryAlignment, find_category_keys
 from everalign.methods.evidence.config import EvidenceParameters
+from everalign.methods.evidence.link_doubts import NO_DOUBTS, LinkDoubts
 from everalign.methods.evidence.relations import (
     MatchIndex,
     RelationInclusions,
@@ -62,7 +63,7 @@ class GraphPair:
     Attributes:
         left: Left graph.
         right: Right graph.
-        anchors: Rows of (left, right): links with match probability 1.
+        anchors: Rows of (left, right): links with match probability 1, unless they are doubted.
         config: Settings and constants of the method.
         vectors: Unit vectors of the left and the right entities from another method, if any.
         literals: Literals of both graphs and their matches, if both have any.
@@ -76,6 +77,7 @@ class GraphPair:
         sharing: For each left and right edge the first edge of those that lead to the entities
             with the same fact (`build_with_sharing`). Empty where few edges are looked at: they
             are then found by search.
+        doubts: Trusted links that count by how probably they are right.
     """
 
     left: Adjacency
@@ -91,6 +93,7 @@ class GraphPair:
     schema_entities: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
     categories: CategoryAlignment | None = None
     sharing: tuple[IntArray, IntArray] = (NO_ENTITIES, NO_ENTITIES)
+    doubts: LinkDoubts = NO_DOUBTS
 
     @staticmethod
     def from_graphs(
@@ -169,6 +172,12 @@ class GraphPair:
         return masks[0], masks[1]
 
     @property
+    def likely_anchors(self) -> IntArray:
+        """Rows of (left, right): the anchors that are more likely right than wrong."""
+        likely = self.doubts.weigh(self.anchors) > self.config.max_wrong_probability
+        return self.anchors[likely]
+
+    @property
     def barred(self) -> IntArray:
         """Rows of (left, right) that are no candidates although their entities may be."""
         if any(self.config.cardinality.unique_sides):
@@ -230,9 +239,9 @@ def select_matches(graphs: GraphPair, probabilities: MatchProbabilities) -> Matc
         probabilities: Match probabilities of pairs of entities.
 
     Returns:
-        Anchors with probability 1, matches of literals, and pairs of unlinked entities with at
-        least `min_match_probability`. The probabilities of one entity sum to 1 at most, if it
-        has one counterpart at most.
+        Anchors with probability 1, or less if they are doubted, matches of literals, and pairs of
+        unlinked entities with at least `min_match_probability`. The probabilities of one entity
+        sum to 1 at most, if it has one counterpart at most.
     """
     likely = probabilities.select_at_least(graphs.config.min_match_probability)
     keep = graphs.mark_admissible(likely.table.left, likely.table.right)
@@ -243,7 +252,7 @@ def select_matches(graphs: GraphPair, probabilities: MatchProbabilities) -> Matc
         for entity, size in zip((left, right), graphs.sizes, strict=True)
     ]
     shared = add_score_noise(share_out(probability, totals, graphs.config.cardinality))
-    rows = [(*graphs.anchors.T, np.ones(len(graphs.anchors))), (left, right, shared)]
+    rows = [(*graphs.anchors.T, graphs.doubts.weigh(graphs.anchors)), (left, right, shared)]
     if graphs.literals:
         rows.append(graphs.literals.list_node_pairs())
     left, right, shared = (np.concatenate(column) for column in zip(*rows, strict=True))
@@ -271,7 +280,7 @@ def find_candidates(
         The pairs found from either side: `max_candidates` for each entity at most.
     """
     # From both sides: a pair can be among the best of one entity and not of the other.
-    from_left, from_right = _search_both_sides(
+    from_left, from_right = search_both(
         graphs, matches, relations, left_wanted, right_wanted, graphs.config.max_candidates
     )
     return graphs.build_candidates(
@@ -280,7 +289,7 @@ def find_candidates(
     )
 
 
-def _search_both_sides(
+def search_both(
     graphs: GraphPair,
     matches: MatchIndex,
     relations: RelationInclusions,
@@ -288,6 +297,19 @@ def _search_both_sides(
     right_wanted: BoolArray,
     max_candidates: int,
 ) -> tuple[Support, Support]:
+    """Search the best supported counterparts of wanted entities of both sides.
+
+    Args:
+        graphs: The graphs; only their unlinked entities are found.
+        matches: Current matches.
+        relations: Their relation alignment.
+        left_wanted: Left entities to search for.
+        right_wanted: Right entities to search for.
+        max_candidates: Number of counterparts for each.
+
+    Returns:
+        Entity, counterpart and support of each pair, from the left and from the right.
+    """
     left, right, min_weight = graphs.left, graphs.right, graphs.config.min_evidence_weight
     wanted, rejected = (left_wanted, right_wanted), graphs.rejected_index
     if all(
@@ -350,7 +372,7 @@ def _propagate_once(
     matches = select_matches(graphs, probabilities)
     relations = align_relations(graphs.left, graphs.right, matches, graphs.config)
     # The best one, and the second best as the competitor.
-    from_left, from_right = _search_both_sides(
+    from_left, from_right = search_both(
         graphs, matches, relations, *graphs.unlinked, max_candidates=2
     )
     left = _split_best_two(*from_left, graphs.sizes[0])

@@ -9,6 +9,7 @@ import numpy as np
 from everalign._numba import jit_cached
 from everalign.graph import IntArray
 from everalign.graph.id_sets import unique_ids
+from everalign.matching import NO_PAIRS
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.features import ComparedCandidates, compare_all_literals
@@ -91,7 +92,10 @@ def _fill_neighbours(
 
 
 def find_affected_neighbours(
-    graphs: GraphPair, before: MatchProbabilities, after: MatchProbabilities
+    graphs: GraphPair,
+    before: MatchProbabilities,
+    after: MatchProbabilities,
+    moved_links: IntArray = NO_PAIRS,
 ) -> AffectedEntities:
     """Find the neighbours of entities whose match probabilities have changed.
 
@@ -105,7 +109,11 @@ def find_affected_neighbours(
     """
     table, change = after.table, after.probability - before.look_up(after.table)
     changed = np.abs(change) >= graphs.config.min_probability_change
-    return AffectedEntities.from_neighbours(graphs, table.left[changed], table.right[changed])
+    left, right = (
+        np.concatenate([entities[changed], moved_links[:, side]])
+        for side, entities in enumerate((table.left, table.right))
+    )
+    return AffectedEntities.from_neighbours(graphs, left, right)
 
 
 def refresh_comparisons(

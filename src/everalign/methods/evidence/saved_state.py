@@ -42,6 +42,7 @@ from everalign.methods.evidence.incremental_state import (
     FactChange,
     IncrementalState,
 )
+from everalign.methods.evidence.link_doubts import LinkDoubts
 from everalign.methods.evidence.relation_sums import RelationSums, SumsChange
 from everalign.methods.evidence.updates import (
     AlignmentChange,
@@ -89,6 +90,10 @@ def save_state(state: IncrementalState) -> dict[str, NDArray[Any]]:
         for side, inclusions in zip(SIDES, state.categories, strict=True):
             for name, array in inclusions._asdict().items():
                 arrays[f"{side}_category_{name}"] = array
+    arrays |= {
+        "doubted_links": state.doubts.pairs,
+        "doubted_probability": state.doubts.probability,
+    }
     return arrays | {name: _get_list(state, name) for name in (*PAIR_LISTS, *ENTITY_LISTS)}
 
 
@@ -137,6 +142,7 @@ def load_state(arrays: StateArrays, config: EvidenceParameters) -> IncrementalSt
         (arrays["excluded_left"], arrays["excluded_right"]),
         LiteralIndex.from_arrays(literals) if literals else None,
         _load_categories(arrays),
+        LinkDoubts(arrays["doubted_links"], arrays["doubted_probability"]),
     )
 
 

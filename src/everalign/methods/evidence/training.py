@@ -16,7 +16,7 @@ from everalign._checkpoints import load_checkpoint, save_checkpoint
 from everalign._progress import Progress
 from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
-from everalign.matching import mark_listed_pairs
+from everalign.matching import NO_PAIRS, mark_listed_pairs
 from everalign.methods.base import AlignmentTask, StateArrays
 from everalign.methods.evidence.candidates import (
     CandidateTable,
@@ -43,6 +43,7 @@ from everalign.methods.evidence.features import (
     learn_correspondences,
     replace_translations,
 )
+from everalign.methods.evidence.link_doubts import NO_DOUBTS, LinkDoubts
 from everalign.methods.evidence.link_rates import NO_RATES
 from everalign.methods.evidence.neighbourhood import NEIGHBOUR_COLUMNS
 from everalign.methods.evidence.propagation import GraphPair, propagate
@@ -51,6 +52,7 @@ from everalign.methods.evidence.rounds import (
     find_affected_neighbours,
     refresh_comparisons,
 )
+from everalign.methods.evidence.seed_check import check_links
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ class SeedSplit:
         return SeedSplit(anchors, held_out, len(held_out) >= config.sufficient_held_out_links)
 
     @property
+    def links(self) -> IntArray:
+        """All trusted links, as rows of (left, right)."""
+        return np.concatenate([self.anchors, self.held_out])
+
+    @property
     def link_count(self) -> int:
         """Number of trusted links."""
         return len(self.anchors) + len(self.held_out)
@@ -115,7 +122,7 @@ class SeedSplit:
             The held-out links and, if these are not sufficient, likely pairs of other entities,
             weighted by their match probability (self-training).
         """
-        trusted = np.ones(len(self.held_out), dtype=np.float32)
+        trusted = graphs.doubts.weigh(self.held_out)
         if self.has_sufficient:
             return TrainingPairs(self.held_out, trusted)
         config = graphs.config
@@ -199,7 +206,9 @@ def train_models(
     if rounds == 0:
         return None
     probabilities = begin.probabilities
+    graphs = replace(graphs, doubts=begin.doubts)
     if begin.compared is None:
+        graphs = replace(graphs, doubts=check_links(graphs, split.links, probabilities))
         progress("comparing neighbours", 0, 0)
         graphs = learn_correspondences(graphs, probabilities)
         compared = compare_candidates(graphs, probabilities)
@@ -207,9 +216,13 @@ def train_models(
         compared = begin.compared
     for number in range(begin.number, rounds):
         progress("learning", number, rounds)
-        before = probabilities
+        before, moved = probabilities, NO_PAIRS
         if number & (number + 1) == 0:  # numbers 0, 1, 3, 7: each time the rounds have doubled
-            _RoundStart(number, probabilities, compared if number else None).save()
+            _RoundStart(number, probabilities, compared if number else None, graphs.doubts).save()
+            if number and 2 * number + 1 >= rounds:  # the last time
+                doubts = check_links(graphs, split.links, probabilities)
+                moved = doubts.list_changed(graphs.doubts, config.min_probability_change)
+                graphs = replace(graphs, doubts=doubts)
             if number:
                 graphs = learn_correspondences(graphs, probabilities)
                 compared = replace_translations(compared, graphs)
@@ -225,7 +238,7 @@ def train_models(
             probabilities = classify_all(compared, classifier, labels)
         else:
             probabilities = classify_refreshed(compared, classifier, labels)
-        affected = find_affected_neighbours(graphs, before, probabilities)
+        affected = find_affected_neighbours(graphs, before, probabilities, moved)
         compared = refresh_comparisons(compared, graphs, probabilities, affected)
     # The last comparisons are newer than the last probabilities.
     probabilities = classify_refreshed(compared, classifier, labels)
@@ -253,11 +266,13 @@ class _RoundStart(NamedTuple):
         probabilities: Match probabilities.
         compared: The candidates that were compared in the round before; None in round 0, which
             compares all anew.
+        doubts: Trusted links that are doubted by then.
     """
 
     number: int
     probabilities: MatchProbabilities
     compared: ComparedCandidates | None = None
+    doubts: LinkDoubts = NO_DOUBTS
 
     def save(self) -> None:
         """Save it as a checkpoint."""
@@ -267,6 +282,9 @@ class _RoundStart(NamedTuple):
             "left": table.left,
             "right": table.right,
             "probability": self.probabilities.probability,
+            "doubted_left": self.doubts.pairs[:, 0],
+            "doubted_right": self.doubts.pairs[:, 1],
+            "doubted_probability": self.doubts.probability,
         }
         compared = self.compared
         if compared is not None:
@@ -302,11 +320,16 @@ class _RoundStart(NamedTuple):
             arrays["refreshed"],
             arrays.get("literals"),
         )
-        return _RoundStart(number, probabilities, compared)
+        doubted = np.stack([arrays["doubted_left"], arrays["doubted_right"]], axis=1)
+        doubts = LinkDoubts(doubted, arrays["doubted_probability"])
+        return _RoundStart(number, probabilities, compared, doubts)
 
 
 def _is_valid(arrays: StateArrays, sizes: tuple[int, int]) -> bool:
     """Whether compiled code can index by what is in a file that anybody may have written."""
+    columns = ("doubted_left", "doubted_right", "doubted_probability")
+    if not _are_pairs(arrays, columns, sizes):
+        return False
     columns = ("left", "right", "probability")
     if arrays["number"] > 0:
         if not _are_pairs(arrays, columns, sizes):
@@ -348,7 +371,12 @@ def run_final_rounds(
     models, compared, probabilities = result
     rounds = graphs.config.final_rounds
     learned = compared.graphs
-    graphs = replace(graphs, translations=learned.translations, categories=learned.categories)
+    graphs = replace(
+        graphs,
+        translations=learned.translations,
+        categories=learned.categories,
+        doubts=learned.doubts,
+    )
     # Only the neighbours of links that were held out see other matches than before.
     affected = AffectedEntities.from_neighbours(graphs, held_out[:, 0], held_out[:, 1])
     for number in range(max(1, rounds)):

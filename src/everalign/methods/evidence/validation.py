@@ -49,8 +49,12 @@ def check_saved_arrays(arrays: StateArrays) -> None:
         _check_ids(arrays, f"{prefix}_counterpart", nodes[1 - index], _length(arrays, prefix))
         _check_ids(arrays, f"excluded_{side}", entities[index])
     _require(len(arrays["left_match_level"]) >= _length(arrays, "left_match"), "left_match_level")
-    for name in ("anchors", "rejected", "held_out_pairs"):
+    for name in ("anchors", "rejected", "held_out_pairs", "doubted_links"):
         _check_pairs(arrays, name, entities)
+    _require(
+        arrays["doubted_probability"].shape == (len(arrays["doubted_links"]),),
+        "doubted_probability",
+    )
     sums = arrays["relation_key"], arrays["relation_cooccurrence"]
     _require(sums[0].shape == sums[1].shape and sums[0].ndim == 1, "relation_key")
     widths = [len(arrays[f"relation_{side}_comparable"]) for side in SIDES]
