@@ -57,6 +57,7 @@ from everalign.types import (
     Decision,
     DecisionResult,
     Disagreement,
+    ContradictedLink,
     EntityName,
     Explanation,
     ExportResult,
@@ -895,6 +896,20 @@ class Aligner:
         """
         with self.session() as view:
             return view.explain(entity, max_evidence=None)
+
+    def contradicted_links(self) -> ResultList[ContradictedLink]:
+        """List the given links that contradict their neighbourhood, the least probable first.
+
+        They stay links, but count little as evidence for others.
+
+        Returns:
+            Links that are more likely wrong than right, with their best rivals.
+
+        Raises:
+            ConfigError: The method cannot explain its links.
+        """
+        with self.session() as view:
+            return ResultList(view.contradicted_links(), ContradictedLink)
 
     def relations(self, *, min_inclusion: float = 0.0) -> ResultList[RelationAlignment]:
         """List relations that mean the same, best first.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, TypeAlias
 
 from everalign._cache import LimitedCache
@@ -17,6 +17,8 @@ from everalign.graph.iri_names import IRI_NAME_ATTRIBUTE
 from everalign.io import write_relations
 from everalign.methods import (
     CandidateEvidence,
+    CheckingMethod,
+    ContradictedPair,
     EvidencePiece,
     ExplainableMethod,
     Method,
@@ -33,6 +35,7 @@ from everalign.task import StoredTask, UpdateContext
 from everalign.types import (
     CandidateExplanation,
     Contribution,
+    ContradictedLink,
     EntityExplanation,
     EvidenceItem,
     Explanation,
@@ -104,7 +107,12 @@ class Explainer:
         names = self._read_names(candidates, links, max_evidence)
         describer = _Describer(names, links, self._read_threshold(), max_evidence)
         sides = [
-            describer.explain_entity(side, number, candidates[side])
+            replace(
+                describer.explain_entity(side, number, candidates[side]),
+                contradicted_links=tuple(
+                    name_contradicted(self._find_contradicted(**{side: number}), self._names)
+                ),
+            )
             for side, number in ids.items()
             if number is not None
         ]
@@ -122,6 +130,21 @@ class Explainer:
         """
         left, right = (entity, None) if side == "left" else (None, entity)
         return self._method.explain(self._task, left, right)
+
+    def list_contradicted(self) -> list[ContradictedLink]:
+        """List the given links that contradict their neighbourhood, the least probable first.
+
+        Returns:
+            These links; none if the method does not look for them.
+        """
+        return name_contradicted(self._find_contradicted(), self._names)
+
+    def _find_contradicted(
+        self, left: int | None = None, right: int | None = None
+    ) -> list[ContradictedPair]:
+        if not isinstance(self._method, CheckingMethod):
+            return []
+        return self._method.list_contradicted(left=left, right=right)
 
     def list_relations(self, min_inclusion: float = 0.0) -> list[RelationAlignment]:
         """List relations that mean the same, best first.
@@ -229,6 +252,38 @@ def find_entity(entity: str, left: NameIndex, right: NameIndex) -> tuple[int | N
     if ids == (None, None):
         raise InputError(f"{entity!r} is in neither of the two graphs")
     return ids
+
+
+def name_contradicted(
+    pairs: Sequence[ContradictedPair], names: NameReader
+) -> list[ContradictedLink]:
+    """Name the entities of contradicted links.
+
+    Args:
+        pairs: The links.
+        names: The names.
+
+    Returns:
+        The same links, in the same order.
+    """
+    wanted = _WantedNames()
+    for pair in pairs:
+        wanted.add("entity", pair.left, pair.right)
+        if pair.rival is not None:
+            wanted.add("entity", *pair.rival)
+    found = wanted.read(names)
+    return [
+        ContradictedLink(
+            found["left", "entity"][pair.left],
+            found["right", "entity"][pair.right],
+            pair.probability,
+            pair.support,
+            None if pair.rival is None else found["left", "entity"][pair.rival[0]],
+            None if pair.rival is None else found["right", "entity"][pair.rival[1]],
+            pair.rival_support,
+        )
+        for pair in pairs
+    ]
 
 
 class _WantedNames:

@@ -12,17 +12,20 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from everalign.decide import name_decision
-from everalign.explain import find_entity
+from everalign.explain import find_entity, name_contradicted
 from everalign.graph import NameIndex
 from everalign.io.links import LinkChange, VersionRange
+from everalign.methods import ContradictedPair
 from everalign.pipeline import list_version_reports
 from everalign.select import describe_origin
 from everalign.session import AlignmentSession
 from everalign.state.inbox import RecordedDecision
 from everalign.state.intervals import build_link_set
 from everalign.state.ledger import EventKind, LedgerEvent, LinkSet, Pair, PartnerIndex
+from everalign.state.name_reader import NameReader
 from everalign.state.snapshots import SIDES
 from everalign.types import AlignmentStatus, Decision, LinkDifference, LinkEvent
 
@@ -67,7 +70,19 @@ def describe_status(session: AlignmentSession) -> AlignmentStatus:
         waiting_decisions=len(session.waiting_decisions()),
         pending=None if pending is None else pending.source,
         reports=tuple(reports),
+        **_describe_contradicted(session),
     )
+
+
+def _describe_contradicted(session: AlignmentSession) -> dict[str, Any]:
+    """What the last version has noted of given links that contradict their neighbourhood."""
+    last = session.store.last_version()
+    info: Mapping[str, Any] = {} if last is None else session.store.read_version(last).info
+    if "contradicted_links" not in info:
+        return {}
+    pairs = [ContradictedPair(**row) for row in info["contradicted_links"]]
+    links = name_contradicted(pairs, NameReader(session.store))
+    return {"contradicted_count": info["contradicted_count"], "contradicted_links": tuple(links)}
 
 
 def iterate_link_events(

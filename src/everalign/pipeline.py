@@ -12,7 +12,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version as read_package_version
 from pathlib import Path
 from time import perf_counter
@@ -32,6 +32,7 @@ from everalign.matching import CandidatePairs
 from everalign.methods import (
     AlignmentTask,
     CandidateChanges,
+    CheckingMethod,
     IncrementalMethod,
     create_method,
     get_method_entry,
@@ -68,6 +69,10 @@ logger = logging.getLogger(__name__)
 
 EntitySets = tuple[set[int], set[int]]
 
+# What is noted of a version holds for as long as the state of the method is in use.
+REMARKS = ("threshold", "notes", "contradicted_count", "contradicted_links")
+# Contradicted links that the status shows; all of them can be asked for.
+MAX_REMARKED_LINKS = 10
 # Version reports count the events of these kinds; a new score alone is not counted.
 COUNTED_EVENTS = tuple(kind for kind in EventKind if kind is not EventKind.RESCORED)
 
@@ -566,7 +571,11 @@ def _run_method(
     return _Outcome(
         MethodOutput.from_all(method.save(), _list_pairs(found.proposed())),
         _diff_found(context, found, links),
-        {**_remark(found), "trained": isinstance(method, IncrementalMethod)},
+        {
+            **_remark(found),
+            **_remark_contradicted(method),
+            "trained": isinstance(method, IncrementalMethod),
+        },
     )
 
 
@@ -597,7 +606,7 @@ def _store_changes(
             method.save,
         ),
         events,
-        _remark(pairs),
+        {**_remark(pairs), **_remark_contradicted(method)},
     )
 
 
@@ -677,10 +686,18 @@ def _remark(found: CandidatePairs) -> dict[str, Json]:
     return {"threshold": threshold, "notes": list(found.notes)}
 
 
+def _remark_contradicted(method: object) -> dict[str, Json]:
+    """Note which given links contradict their neighbourhood, by their ids."""
+    if not isinstance(method, CheckingMethod) or not (count := method.count_contradicted()):
+        return {}
+    rows = [asdict(pair) for pair in method.list_contradicted(MAX_REMARKED_LINKS)]
+    return {"contradicted_count": count, "contradicted_links": rows}
+
+
 def _repeat_remarks(store: StateStore, version: int) -> dict[str, Json]:
     """Repeat the remarks of a version whose method state is still in use."""
     info = store.read_version(version).info
-    return {name: info[name] for name in ("threshold", "notes") if name in info}
+    return {name: info[name] for name in REMARKS if name in info}
 
 
 def _list_pairs(candidates: CandidatePairs) -> list[ScoredPair]:

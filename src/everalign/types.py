@@ -335,6 +335,31 @@ class DecisionResult:
 
 
 @dataclass(frozen=True)
+class ContradictedLink:
+    """A given link that contradicts its neighbourhood: it is more likely wrong than right.
+
+    It stays a link, but counts little as evidence for other links.
+
+    Args:
+        left: Name of the left entity.
+        right: Name of the right entity.
+        probability: Estimated probability that it is right.
+        support: Sum of the weights of the evidence for it.
+        rival_left: Left entity of the best other pair of one of the two; None if there is none.
+        rival_right: Right entity of this pair.
+        rival_support: The sum of the weights of the evidence for this pair.
+    """
+
+    left: str
+    right: str
+    probability: float
+    support: float
+    rival_left: str | None
+    rival_right: str | None
+    rival_support: float
+
+
+@dataclass(frozen=True)
 class AlignmentStatus:
     """The state of an alignment.
 
@@ -355,6 +380,8 @@ class AlignmentStatus:
         waiting_decisions: Decisions that no version has taken up yet.
         pending: Source of an update that was interrupted; None if there is none.
         reports: A report of each version, oldest first.
+        contradicted_count: Given links that contradict their neighbourhood, as the last version found.
+        contradicted_links: The least probable ones of them.
     """
 
     # A string and not a path, so that the status can be turned into JSON.
@@ -374,6 +401,8 @@ class AlignmentStatus:
     waiting_decisions: int
     pending: str | None
     reports: tuple[VersionReport, ...]
+    contradicted_count: int = 0
+    contradicted_links: tuple[ContradictedLink, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -451,12 +480,14 @@ class EntityExplanation:
         links: Its links in force, best first; one at most, unless the cardinality allows more.
         candidates: The candidate pairs of the entity, best first.
         reason: Why the best candidate that is not a link lost.
+        contradicted_links: Given links of the entity that contradict their neighbourhood.
     """
 
     side: str
     links: tuple[Link, ...]
     candidates: tuple[CandidateExplanation, ...]
     reason: str
+    contradicted_links: tuple[ContradictedLink, ...] = ()
 
     @property
     def link(self) -> Link | None:

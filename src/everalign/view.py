@@ -24,6 +24,7 @@ from everalign.types import (
     AlignmentStatus,
     Candidate,
     Disagreement,
+    ContradictedLink,
     EntityDetails,
     EntityPage,
     EventPage,
@@ -407,6 +408,18 @@ class AlignmentView:
             ConfigError: The method cannot explain its links, or the value is out of range.
         """
         return self._reader.explainer.list_relations(min_inclusion)
+
+    @_one_at_a_time
+    def contradicted_links(self) -> list[ContradictedLink]:
+        """List the given links that contradict their neighbourhood, the least probable first.
+
+        Returns:
+            Links that are more likely wrong than right, with their best rivals.
+
+        Raises:
+            ConfigError: The method cannot explain its links.
+        """
+        return self._reader.explainer.list_contradicted()
 
     @_one_at_a_time
     def history(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ from everalign.cli.sources import GRAPH, SourceChoices, source_options
 from everalign.cli.table_options import TableOptions, add_table_options
 
 if TYPE_CHECKING:
-    from everalign.types import AlignmentStatus
+    from everalign.types import AlignmentStatus, ContradictedLink
 
 
 @click.command(
@@ -268,20 +269,56 @@ def update(
 
 
 @click.command(
-    epilog=format_examples("everalign status my.state", "everalign status my.state --json")
+    epilog=format_examples(
+        "everalign status my.state",
+        "everalign status my.state --json",
+        "everalign status my.state --contradicted-links",
+    )
 )
 @state_argument
+@click.option(
+    "--contradicted-links",
+    "lists_contradicted",
+    is_flag=True,
+    help="List all given links that contradict their neighbourhood, and their rivals.",
+)
 @json_option
-def status(state: Path, as_json: bool) -> None:
+def status(state: Path, lists_contradicted: bool, as_json: bool) -> None:
     """Show the settings, size and versions of an alignment.
 
-    Lists one line per version, and the update that is pending if one was interrupted.
+    Lists one line per version, and the update that is pending if one was interrupted. Given links
+    that are more likely wrong than right are counted, and the least probable ones are listed.
     """
-    current = open_aligner(state).status()
+    aligner = open_aligner(state)
+    if lists_contradicted:
+        links = aligner.contradicted_links()
+        if as_json:
+            print_json(links)
+        else:
+            _print_contradicted(links)
+        return
+    current = aligner.status()
     if as_json:
         print_json(current)
     else:
         _print_status(current)
+
+
+def _print_contradicted(links: Sequence[ContradictedLink]) -> None:
+    print_table(
+        ["probability", "support", "left", "right", "rival support", "rival"],
+        [
+            [
+                link.probability,
+                link.support,
+                link.left,
+                link.right,
+                link.rival_support,
+                link.rival_right if link.rival_left == link.left else link.rival_left,
+            ]
+            for link in links
+        ],
+    )
 
 
 def _print_status(status: AlignmentStatus) -> None:
@@ -301,6 +338,13 @@ def _print_status(status: AlignmentStatus) -> None:
         click.echo(f"pending: {status.pending} (to finish: everalign update {status.state})")
     for report in status.reports[-1:]:
         print_notes(report)
+    if status.contradicted_count:
+        count = format_count(status.contradicted_count, "given link")
+        click.echo(
+            f"contradicted: {count} more likely wrong than right "
+            f"(all: everalign status {status.state} --contradicted-links)"
+        )
+        _print_contradicted(status.contradicted_links)
     print_table(
         ["version", "made at", "source", "links", "added", "revised", "retracted", "seconds"],
         [

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from everalign.state import Side
     from everalign.types import (
         CandidateExplanation,
+        ContradictedLink,
         EntityExplanation,
         EvidenceItem,
         Link,
@@ -254,6 +255,8 @@ class _ExplanationPrinter:
         click.echo(clean_text(f"{own} ({side})"))
         for line in [self._format_link(link) for link in explanation.links] or ["no link"]:
             click.echo(clean_text(f"  {line}"))
+        for link in explanation.contradicted_links:
+            click.echo(clean_text(f"  {self._format_contradiction(link)}"))
         for candidate in explanation.candidates[:candidate_limit]:
             text = f"{self._name_other(candidate)}, support {candidate.support:.3f}"
             click.echo(clean_text(f"  {candidate.confidence:.3f}  {text}"))
@@ -270,6 +273,15 @@ class _ExplanationPrinter:
     def _format_link(self, link: Link) -> str:
         pair = f"{self._names[0][link.left]} – {self._names[1][link.right]}"
         return f"link {pair}, {link.origin}, {link.score:.3f}, since version {link.since}"
+
+    def _format_contradiction(self, link: ContradictedLink) -> str:
+        text = (
+            f"contradicted: right with a probability of {link.probability:.3f}; "
+            f"support {link.support:.3f}"
+        )
+        if link.rival_left is None:
+            return text
+        return f"{text} against {link.rival_support:.3f} of {link.rival_left} – {link.rival_right}"
 
     def _format_reason(self) -> str:
         """The reason, which begins with the name of the candidate that lost."""

@@ -415,6 +415,56 @@ class ExplainableMethod(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class ContradictedPair:
+    """A trusted link that contradicts its neighbourhood.
+
+    Args:
+        left: Id of the left entity.
+        right: Id of the right entity.
+        probability: How probably it is right.
+        support: Sum of the weights of the evidence for it.
+        rival: Ids of the best other pair of one of the two entities; None if there is none.
+        rival_support: The same sum for that pair.
+    """
+
+    left: int
+    right: int
+    probability: float
+    support: float
+    rival: tuple[int, int] | None
+    rival_support: float
+
+
+# Checked at run time, as above.
+@runtime_checkable
+class CheckingMethod(Protocol):
+    """A method that finds out which trusted links are probably wrong, after `fit` or `load`."""
+
+    def count_contradicted(self) -> int:
+        """Count the trusted links that are more likely wrong than right.
+
+        Returns:
+            Their number.
+        """
+        ...
+
+    def list_contradicted(
+        self, max_count: int | None = None, left: int | None = None, right: int | None = None
+    ) -> list[ContradictedPair]:
+        """List the trusted links that are more likely wrong than right.
+
+        Args:
+            max_count: How many at most; None for all.
+            left: Only those of this left entity.
+            right: Only those of this right entity.
+
+        Returns:
+            These links, the least probable first.
+        """
+        ...
+
+
 class CandidateScores(NamedTuple):
     """The candidate pairs that a method considers, with all competitors of each.
 

@@ -19,6 +19,7 @@ from everalign.graph.growing import Offsets, list_block_rows, repeat_keys
 from everalign.graph.id_sets import mark_members, union_ids, unique_ids
 from everalign.literals import LiteralMatches
 from everalign.literals.index import LiteralIndex
+from everalign.matching import mark_listed_pairs
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.adjacency_updates import GrowingAdjacency
 from everalign.methods.evidence.candidate_store import (
@@ -516,6 +517,18 @@ class IncrementalState:
             graph.view, unique_ids(entities), self.config.min_spreading_functionality
         )
         return unique_ids(found[found < graph.literal_offset])
+
+    def list_contradicted(self) -> LinkDoubts:
+        """List the trusted links that are more likely wrong than right.
+
+        Returns:
+            Those that were contradicted at the last training and are still trusted, the least
+            probable first.
+        """
+        unlikely = self.doubts.select_unlikely(self.config.max_wrong_probability)
+        left, right = unlikely.pairs.T
+        anchors = self._list_anchors(LEFT, unique_ids(left.astype(np.int64)))
+        return unlikely.select_rows(mark_listed_pairs(left, right, anchors))
 
     def _add_anchors(
         self, side: int, nodes: Offsets, node: Offsets, columns: list[NDArray[Any]]

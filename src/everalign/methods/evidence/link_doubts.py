@@ -57,6 +57,30 @@ class LinkDoubts(NamedTuple):
             weight[is_known] = self.probability[place[is_known]]
         return weight
 
+    def select_unlikely(self, max_probability: float) -> LinkDoubts:
+        """Select links that are more likely wrong than right.
+
+        Args:
+            max_probability: Probability up to which they are.
+
+        Returns:
+            These links, the least probable first.
+        """
+        rows = np.flatnonzero(self.probability <= max_probability)
+        rows = rows[np.argsort(self.probability[rows], kind="stable")]
+        return self.select_rows(rows)
+
+    def select_rows(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> LinkDoubts:
+        """Select some links.
+
+        Args:
+            rows: Their numbers, or a mask.
+
+        Returns:
+            These links.
+        """
+        return LinkDoubts(self.pairs[rows], self.probability[rows])
+
     def list_changed(self, other: LinkDoubts, min_change: float) -> IntArray:
         """List the links that count more or less than before.
 

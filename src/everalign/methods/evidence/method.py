@@ -18,6 +18,7 @@ from everalign.methods.base import (
     CandidateChanges,
     CandidateEvidence,
     CandidateScores,
+    ContradictedPair,
     RelationMatch,
     StateArrays,
 )
@@ -45,6 +46,7 @@ from everalign.methods.evidence.incremental_state import (
 from everalign.methods.evidence.propagation import GraphPair, Vectors, propagate
 from everalign.methods.evidence.relations import RelationInclusions, list_relation_matches
 from everalign.methods.evidence.saved_state import SavedChanges, list_decisions
+from everalign.methods.evidence.seed_check import describe_doubts
 from everalign.methods.evidence.training import SeedSplit, run_final_rounds, train_models
 from everalign.methods.evidence.updates import (
     AlignmentChange,
@@ -273,6 +275,38 @@ class Evidence:
         earlier = store.get_earlier_confidence(pairs.row)
         alone = restore_fall(confidence, earlier, self.config)
         return list_parts(store.get_contributions(pairs.row), probability, alone, confidence)
+
+    def count_contradicted(self) -> int:
+        """Count the trusted links that are more likely wrong than right.
+
+        Returns:
+            Their number.
+        """
+        return len(self._state.blocks.list_contradicted().pairs)
+
+    def list_contradicted(
+        self, max_count: int | None = None, left: int | None = None, right: int | None = None
+    ) -> list[ContradictedPair]:
+        """List the trusted links that are more likely wrong than right.
+
+        Args:
+            max_count: How many at most; None for all.
+            left: Only those of this left entity.
+            right: Only those of this right entity.
+
+        Returns:
+            These links, the least probable first.
+        """
+        blocks = self._state.blocks
+        doubts = blocks.list_contradicted()
+        for side, entity in ((LEFT, left), (RIGHT, right)):
+            if entity is not None:
+                doubts = doubts.select_rows(doubts.pairs[:, side] == entity)
+        if not len(doubts.pairs):
+            return []
+        graphs = replace(blocks.graphs, removed=blocks.excluded)
+        doubts = doubts.select_rows(np.arange(len(doubts.pairs))[:max_count])
+        return describe_doubts(graphs, blocks.matches.view, self._inclusions, doubts)
 
     def candidate_scores(self) -> CandidateScores:
         """List all candidates, whether they are selected or not.

@@ -10,11 +10,13 @@ distribution: Efron, *Large-scale simultaneous hypothesis testing*, JASA 2004).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everalign.graph import IntArray
+from everalign.methods.base import ContradictedPair
 from everalign.methods.evidence.adjacency import FloatArray
 from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.config import EvidenceParameters
@@ -59,7 +61,8 @@ def check_links(
     matches = select_matches(graphs, probabilities)
     relations = align_relations(graphs.left, graphs.right, matches, config)
     support = _sum_support(graphs, matches, relations, links)
-    rivals = _find_rivals(graphs, matches, relations, links)
+    of_left, of_right = _find_rivals(graphs, matches, relations, links)
+    rivals = of_left.support, of_right.support
     margins = compute_margins(support, np.maximum(*rivals), config)
     wrong = []
     for distance in range(1, 1 + max(1, -(-config.min_wrong_pairs // len(links)))):
@@ -81,16 +84,23 @@ def _sum_support(
     left, right = (np.ascontiguousarray(column) for column in pairs.T)
     sides = compare_neighbourhoods(graphs, matches, relations, left, right)
     support = sides[LEFT][:, SUPPORT]
-    if graphs.literals is not None:
+    if graphs.left.node_count > graphs.left.entity_count:
         literals = compare_literals(graphs, matches, relations, left, right)
         support = support + np.nan_to_num(literals[:, LITERAL_WEIGHT])
     return support
 
 
+class _Rivals(NamedTuple):
+    """The best other counterpart of each entity of some links, NOBODY if there is none."""
+
+    counterpart: NDArray[np.int64]
+    support: FloatArray
+
+
 def _find_rivals(
     graphs: GraphPair, matches: MatchIndex, relations: RelationInclusions, links: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """The support of the best other pair of the left and of the right entity of each link."""
+) -> tuple[_Rivals, _Rivals]:
+    """The best other pair of the left and of the right entity of each link."""
     # Among all entities: the counterpart of a wrong link may have a link of its own, also wrong.
     free = replace(graphs, anchors=links[:0])
     wanted = [np.zeros(size, dtype=np.bool_) for size in graphs.sizes]
@@ -106,14 +116,50 @@ def _find_rivals(
 
 def _take_best_other(
     found: Support, entities: IntArray, counterparts: IntArray, entity_count: int
-) -> FloatArray:
+) -> _Rivals:
     entity, counterpart, support = found
     own = np.full(entity_count, NOBODY)
     own[entities] = counterparts
     is_other = own[entity] != counterpart
-    best = np.zeros(entity_count, dtype=np.float32)
-    np.maximum.at(best, entity[is_other], support[is_other])
-    return best[entities]
+    entity, counterpart, support = (column[is_other] for column in found)
+    order = np.lexsort((counterpart, -support, entity))
+    distinct, first = np.unique(entity[order], return_index=True)
+    rivals = _Rivals(np.full(entity_count, NOBODY), np.zeros(entity_count, dtype=np.float32))
+    rivals.counterpart[distinct] = counterpart[order[first]]
+    rivals.support[distinct] = support[order[first]]
+    return _Rivals(rivals.counterpart[entities], rivals.support[entities])
+
+
+def describe_doubts(
+    graphs: GraphPair, matches: MatchIndex, relations: RelationInclusions, doubts: LinkDoubts
+) -> list[ContradictedPair]:
+    """Say what contradicts links.
+
+    Args:
+        graphs: The graphs.
+        matches: Current matches.
+        relations: Their relation alignment.
+        doubts: The links.
+
+    Returns:
+        Each with its best rival, in the same order.
+    """
+    links = doubts.pairs
+    support = _sum_support(graphs, matches, relations, links)
+    of_left, of_right = _find_rivals(graphs, matches, relations, links)
+    described = []
+    for row, (left, right) in enumerate(links.tolist()):
+        rivals = [
+            (float(of_left.support[row]), left, int(of_left.counterpart[row])),
+            (float(of_right.support[row]), int(of_right.counterpart[row]), right),
+        ]
+        best, rival_left, rival_right = max(rivals, key=lambda rival: rival[0])
+        rival = (rival_left, rival_right) if best > 0 else None
+        probability = float(doubts.probability[row])
+        described.append(
+            ContradictedPair(left, right, probability, float(support[row]), rival, best)
+        )
+    return described
 
 
 def compute_margins(support: FloatArray, rival: FloatArray, config: EvidenceParameters) -> Margins:
