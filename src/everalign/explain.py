@@ -34,8 +34,8 @@ from everalign.state.snapshots import SIDES
 from everalign.task import StoredTask, UpdateContext
 from everalign.types import (
     CandidateExplanation,
-    Contribution,
     ContradictedLink,
+    Contribution,
     EntityExplanation,
     EvidenceItem,
     Explanation,

@@ -380,7 +380,7 @@ class AlignmentStatus:
         waiting_decisions: Decisions that no version has taken up yet.
         pending: Source of an update that was interrupted; None if there is none.
         reports: A report of each version, oldest first.
-        contradicted_count: Given links that contradict their neighbourhood, as the last version found.
+        contradicted_count: Number of given links that contradict their neighbourhood.
         contradicted_links: The least probable ones of them.
     """
 

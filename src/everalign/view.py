@@ -23,8 +23,8 @@ from everalign.state import Side
 from everalign.types import (
     AlignmentStatus,
     Candidate,
-    Disagreement,
     ContradictedLink,
+    Disagreement,
     EntityDetails,
     EntityPage,
     EventPage,

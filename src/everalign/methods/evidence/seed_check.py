@@ -58,7 +58,9 @@ def check_links(
     # Where an entity may have any number of links, none contradicts another.
     if not all(config.cardinality.unique_sides) or len(links) < config.min_checked_links:
         return NO_DOUBTS
-    matches = select_matches(graphs, probabilities)
+    # Doubted links count in full here: two that contradict each other would otherwise be doubted
+    # and trusted in turn.
+    matches = select_matches(replace(graphs, doubts=NO_DOUBTS), probabilities)
     relations = align_relations(graphs.left, graphs.right, matches, config)
     support = _sum_support(graphs, matches, relations, links)
     of_left, of_right = _find_rivals(graphs, matches, relations, links)
@@ -194,7 +196,9 @@ def estimate_probabilities(
     if wrong_share == 0:
         return np.ones(len(margins), dtype=np.float32)
     pooled = np.concatenate([margins, wrong_margins])
-    edges = np.unique(np.quantile(pooled, np.linspace(0, 1, config.margin_bins + 1)[1:-1]))
+    # Bins of as many, each up to an edge that is one of the values: none is empty.
+    shares = np.linspace(0, 1, config.margin_bins + 1)[1:]
+    edges = np.unique(np.quantile(pooled, shares, method="inverted_cdf"))[:-1]
     bins = len(edges) + 1
     count = np.bincount(np.searchsorted(edges, margins), minlength=bins)
     wrong_found = np.bincount(np.searchsorted(edges, wrong_margins), minlength=bins)
