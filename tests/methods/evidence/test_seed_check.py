@@ -86,7 +86,7 @@ def test_as_many_contradicted_links_as_chance_has_are_not_doubted() -> None:
     assert (estimate_probabilities(few, wrong, CONFIG) == 1).all()
     probability = estimate_probabilities(many, wrong, CONFIG)
     assert probability[-1] < 0.1
-    assert probability[0] == 1
+    assert probability[0] > 0.9
 
 
 def test_less_contradicted_links_are_never_less_probable() -> None:
