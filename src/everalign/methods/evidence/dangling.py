@@ -501,18 +501,30 @@ def combine_confidence(
     return (probability * matched / (matched + (1 - prior) * dangling)).astype(np.float32)
 
 
-PRIOR = __import__("os").environ.get("PRIOR", "order")
-
-
 def combine_shares(
     left_share: FloatArray, right_share: FloatArray, order: NDArray[np.integer]
 ) -> FloatArray:
-    if PRIOR == "old":
-        return np.where(order == 0, np.maximum(left_share, right_share), np.minimum(left_share, right_share))
+    """Combine the shares of the groups of two entities to the prior of the pair.
+
+    Args:
+        left_share: Share of entities with a counterpart in the left entity's group.
+        right_share: The same of the right entity.
+        order: -1 if the left entity came before the right one, 1 if after it, 0 with it.
+
+    Returns:
+        The prior of each pair.
+
+    Example:
+        >>> shares = np.array([0.9]), np.array([0.5])
+        >>> [round(float(combine_shares(*shares, np.array([order]))[0]), 2) for order in (0, -1)]
+        [0.9, 0.05]
+    """
+    # Both sides estimate the same links, of which the larger graph has a smaller share: the
+    # greater one counts. Otherwise the later entity has to have a counterpart, and the earlier one
+    # must not have found its own among those that were there before.
     later = np.where(order > 0, left_share, right_share)
     earlier = np.where(order > 0, right_share, left_share)
-    same = {"order": np.sqrt(left_share * right_share), "max": np.maximum(left_share, right_share), "orderf": np.sqrt(left_share * right_share)}[PRIOR]
-    return np.where(order == 0, same, later * (1 - earlier))
+    return np.where(order == 0, np.maximum(left_share, right_share), later * (1 - earlier))
 
 
 def soften_fall(

@@ -486,7 +486,7 @@ def conclude_update(
     if any(
         state.known_counts[side] < state.adjacency[side].entity_count for side in (LEFT, RIGHT)
     ):
-        # A group on both sides, even if it is empty on one: their numbers are the order of arrival.
+        # On both sides, even if it is empty on one: numbers of groups are the order of arrival.
         for side in (LEFT, RIGHT):
             shares = _add_share(state, models, shares, side)
     new = store.list_pairs(owners)
