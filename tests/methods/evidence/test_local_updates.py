@@ -159,7 +159,7 @@ def compute_expected_confidence(state: AlignmentState) -> FloatArray:
         for side, rates in enumerate(state.models.relation_rates)
     )
     alone = combine_confidence(
-        store.column("probability")[pairs.row],
+        state.models.calibration.apply(store.column("probability")[pairs.row]),
         store.column("dangling")[pairs.row],
         (left, right),
         (left_rate, right_rate),

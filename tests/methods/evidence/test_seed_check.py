@@ -139,9 +139,9 @@ def test_doubts_are_saved_and_end_with_the_link() -> None:
     task, _, method = fit_with_wrong_seeds(0.2)
     count, gone = method.count_contradicted(), method.list_contradicted(max_count=1)[0]
     loaded = create_method(Config())
-    loaded.load(method.save())  # type: ignore[attr-defined]
+    loaded.load(method.save())
     assert isinstance(loaded, CheckingMethod)
     assert loaded.list_contradicted() == method.list_contradicted()
     kept = task.seeds[(task.seeds != [gone.left, gone.right]).any(axis=1)]
-    loaded.update(replace(task, seeds=kept), no_progress)  # type: ignore[attr-defined]
+    loaded.update(replace(task, seeds=kept), no_progress)
     assert loaded.count_contradicted() == count - 1

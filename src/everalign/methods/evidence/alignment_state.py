@@ -14,6 +14,7 @@ from everalign.graph import IntArray
 from everalign.literals import CachedMatches, LiteralMatches
 from everalign.methods.base import NO_ENTITIES, StateArrays
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray
+from everalign.methods.evidence.calibration import Calibration
 from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.classifier import (
     CrossFittedModel,
@@ -166,6 +167,7 @@ class AlignmentState:
             arrays[f"{side}_fact_counts"] = counts
         if self.models is not None:
             arrays["no_candidate_dangling"] = np.array(self.models.no_candidate_dangling)
+            arrays["calibration"] = np.array(self.models.calibration)
             for side, rates in zip(SIDES, self.models.relation_rates, strict=True):
                 arrays[f"{side}_relation_rates"] = rates
             for name in CLASSIFIERS:
@@ -316,7 +318,10 @@ def _models_from_arrays(arrays: StateArrays) -> TrainedModels | None:
     # A state of an earlier release has none.
     left, right = (arrays.get(f"{side}_relation_rates", NO_RATES) for side in SIDES)
     first, later = arrays["no_candidate_dangling"].tolist()
-    return TrainedModels(classifier, dangling_classifier, (first, later), (left, right))
+    calibration = Calibration(*arrays["calibration"].tolist())
+    return TrainedModels(
+        classifier, dangling_classifier, (first, later), (left, right), calibration
+    )
 
 
 def _classifier_to_arrays(name: str, classifier: PairClassifier) -> dict[str, NDArray[Any]]:

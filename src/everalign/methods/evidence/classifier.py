@@ -19,6 +19,7 @@ from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.matching import NO_PAIRS, mark_listed_pairs
 from everalign.methods.evidence.adjacency import BoolArray, FloatArray
+from everalign.methods.evidence.calibration import NO_CALIBRATION, Calibration
 from everalign.methods.evidence.candidates import CandidateTable, MatchProbabilities
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.contributions import (
@@ -480,12 +481,14 @@ class TrainedModels:
         no_candidate_dangling: The same probability for an entity of the first version without any
             candidate, and for a later one.
         relation_rates: How often entities with each relation have a known link.
+        calibration: How right match probabilities are.
     """
 
     classifier: PairClassifier
     dangling_classifier: PairClassifier
     no_candidate_dangling: tuple[float, float]
     relation_rates: RelationRates
+    calibration: Calibration = NO_CALIBRATION
 
 
 def train_classifier(

@@ -211,6 +211,8 @@ class EvidenceParameters(EvidenceSettings):
     new_share_strength: float = 50.0
 
     # --- Confidence
+    # Held-out links that weigh as much as the assumption that match probabilities are right.
+    calibration_strength: float = 5.0
     # Confidence per match probability where no known link could be used to calibrate it.
     untrained_factor: float = 0.5
     # How much the confidence of a pair before a training counts where it would fall: half of the

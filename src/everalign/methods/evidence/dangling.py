@@ -370,7 +370,8 @@ def compute_link_confidence(
     shares = estimate_matched_shares(
         table, dangling, probability, entities, models.no_candidate_dangling, config
     )
-    confidence = compute_confidence(table, probability, dangling, shares, entities)
+    calibrated = models.calibration.apply(probability)
+    confidence = compute_confidence(table, calibrated, dangling, shares, entities)
     link_count = count_expected_links(shares, entities, config.cardinality)
     selected = confidence[select_pairs(table, confidence, config.cardinality)]
     if not any(config.cardinality.unique_sides):

@@ -275,7 +275,8 @@ class Evidence:
         )
         earlier = store.get_earlier_confidence(pairs.row)
         alone = restore_fall(confidence, earlier, self.config)
-        return list_parts(store.get_contributions(pairs.row), probability, alone, confidence)
+        calibrated = self._state.models.calibration.apply(probability)
+        return list_parts(store.get_contributions(pairs.row), calibrated, alone, confidence)
 
     def count_contradicted(self) -> int:
         """Count the trusted links that are more likely wrong than right.

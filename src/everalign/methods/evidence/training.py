@@ -19,6 +19,7 @@ from everalign.cardinality import Cardinality
 from everalign.graph import IntArray
 from everalign.matching import NO_PAIRS, mark_listed_pairs
 from everalign.methods.base import AlignmentTask, StateArrays
+from everalign.methods.evidence.calibration import fit_calibration
 from everalign.methods.evidence.candidates import (
     CandidateTable,
     MatchProbabilities,
@@ -268,6 +269,9 @@ def train_models(
         (no_candidate[0], no_candidate[-1]),
         # Known when all trusted links are anchors.
         (NO_RATES, NO_RATES),
+        fit_calibration(
+            probabilities, split.held_out, graphs.doubts.weigh(split.held_out), config
+        ),
     )
     return TrainingResult(models, compared, probabilities)
 

@@ -497,7 +497,7 @@ def conclude_update(
         for side in (LEFT, RIGHT)
     )
     confidence = combine_confidence(
-        store.column("probability")[new.row],
+        models.calibration.apply(store.column("probability")[new.row]),
         store.column("dangling")[new.row],
         (left_share, right_share),
         (left_rate, right_rate),
