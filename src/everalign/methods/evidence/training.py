@@ -109,6 +109,10 @@ class SeedSplit:
         """Number of trusted links."""
         return len(self.anchors) + len(self.held_out)
 
+    def _sufficiency(self, config: EvidenceParameters) -> float:
+        """How near the number of held-out links is to one that suffices, from 0 to 1."""
+        return min(1.0, len(self.held_out) / config.sufficient_held_out_links)
+
     def choose_training_pairs(
         self,
         graphs: GraphPair,
@@ -142,6 +146,8 @@ class SeedSplit:
             if is_unique:
                 known |= np.isin(pairs[:, side], self.held_out[:, side])
         if not graphs.self_trained:
+            # Likely pairs fade out as held-out links become many: there is no jump where they end.
+            probability = probability * np.float32(1 - self._sufficiency(config))
             # Later entities are mostly dangling, and likely pairs of them mostly wrong.
             known |= (pairs >= first_counts).any(axis=1)
         pairs, probability = pairs[~known], probability[~known]
