@@ -13,10 +13,11 @@ from everalign.benchmark.synthetic import SampleConfig
 from everalign.cardinality import Cardinality
 from everalign.config import Config
 from everalign.graph import Graph, IntArray
-from everalign.methods import AlignmentTask, CheckingMethod, create_method
+from everalign.methods import AlignmentTask, create_method
 from everalign.methods.evidence.candidates import MatchProbabilities
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.link_doubts import NO_DOUBTS, LinkDoubts
+from everalign.methods.evidence.method import Evidence
 from everalign.methods.evidence.propagation import GraphPair, select_matches
 from everalign.methods.evidence.seed_check import check_links, estimate_probabilities
 
@@ -106,13 +107,13 @@ def test_weights_of_unknown_links_are_one() -> None:
     assert doubts.weigh(NO_LINKS).tolist() == []
 
 
-def fit_with_wrong_seeds(share: float) -> tuple[AlignmentTask, IntArray, CheckingMethod]:
+def fit_with_wrong_seeds(share: float) -> tuple[AlignmentTask, IntArray, Evidence]:
     task = sampled(SampleConfig(triples=40_000, snapshots=1, seed=5)).problems[0]
     seeds = exchange(task.seeds, round(share * len(task.seeds)))
     task = replace(task, seeds=seeds)
     method = create_method(Config())
     method.fit(task, no_progress)
-    assert isinstance(method, CheckingMethod)
+    assert isinstance(method, Evidence)
     return task, seeds[: round(share * len(seeds))], method
 
 
@@ -139,8 +140,8 @@ def test_doubts_are_saved_and_end_with_the_link() -> None:
     task, _, method = fit_with_wrong_seeds(0.2)
     count, gone = method.count_contradicted(), method.list_contradicted(max_count=1)[0]
     loaded = create_method(Config())
+    assert isinstance(loaded, Evidence)
     loaded.load(method.save())
-    assert isinstance(loaded, CheckingMethod)
     assert loaded.list_contradicted() == method.list_contradicted()
     kept = task.seeds[(task.seeds != [gone.left, gone.right]).any(axis=1)]
     loaded.update(replace(task, seeds=kept), no_progress)

@@ -75,7 +75,8 @@ def test_held_out_links_count_in_full_and_exclude_their_competitors() -> None:
 def test_without_names_only_entities_of_the_first_version_teach() -> None:
     pairs = {(0, 0): 0.95, (1, 7): 0.95, (7, 1): 0.95, (8, 8): 0.95}
     found = choose(pairs, [(9, 9)], by_names=False, first_counts=(7, 7))
-    assert found == pytest.approx({(9, 9): 1, (0, 0): 0.95}, abs=1e-3)
+    # One of the 500 held-out links with which likely pairs have faded out.
+    assert found == pytest.approx({(9, 9): 1, (0, 0): 0.95 * 499 / 500}, abs=1e-3)
     assert len(choose(pairs, [], first_counts=(7, 7))) == 4
 
 

@@ -37,6 +37,7 @@ from everalign.methods.evidence.support import Support
 
 LEFT, RIGHT = 0, 1
 NOBODY = -1
+ROUNDING = 1e-4  # difference of margins that says nothing
 
 Margins = NDArray[np.float64]
 
@@ -219,8 +220,9 @@ def _estimate_wrong_share(
     margins: Margins, wrong_margins: Margins, config: EvidenceParameters
 ) -> float:
     """Estimate the share of wrong links; 0 if there is no more than chance would have."""
-    # Half of the wrong pairs are up to their median, and hardly any right one.
-    middle = np.median(wrong_margins)
+    # Half of the wrong pairs are up to their median, and hardly any right one. In a regular graph
+    # all of them are equal, but for rounding.
+    middle = np.median(wrong_margins) + ROUNDING
     most = len(margins) * np.count_nonzero(wrong_margins <= middle) / len(wrong_margins)
     found = np.count_nonzero(margins <= middle)
     excess = found - config.contradicted_share * most
