@@ -566,7 +566,7 @@ def _classify(
         fold = labels.find_folds(compared.table)[rows]
     # By fold, so that nearly all chunks need one model.
     order = np.argsort(fold, kind="stable") if labels is not None else np.arange(len(rows))
-    features = compared.prepare_features()
+    features = compared.prepare_features(rows)
 
     def classify_chunk(first: int, end: int) -> FloatArray:
         # Features are used up at once: those of all candidates would take memory for nothing.
