@@ -64,6 +64,21 @@ def test_a_table_has_each_pair_once_and_finds_it(pairs: list[Pair]) -> None:
     ]
 
 
+def test_many_pairs_of_one_entity_are_sorted_and_kept_once() -> None:
+    count = 2 * MIN_SORTED_ROWS
+    # Backwards, each twice, with pairs of another entity between them.
+    right = np.repeat(np.arange(count)[::-1], 2)
+    left = np.tile([1, 0], count)
+    found = CandidateTable.from_pairs(left, right, (2, count))
+    assert found.left.tolist() == [0] * count + [1] * count
+    assert found.right.tolist() == [*range(count)] * 2
+    found = CandidateTable.from_pairs(np.ones(2 * count, dtype=np.int32), right, (2, count))
+    assert found.right.tolist() == [*range(count)]
+    kept = found.select_rows(found.right % 2 == 0)
+    assert kept.right.tolist() == [*range(0, count, 2)]
+    assert kept.left_start.tolist() == [0, 0, count // 2]
+
+
 def check_ranks(pairs: dict[Pair, float], side: int, ranks: FloatArray) -> None:
     """Every row against the others of its left (side 0) or right (side 1) entity."""
     for (pair, score), row in zip(pairs.items(), ranks, strict=True):
@@ -87,6 +102,13 @@ def test_each_pair_is_compared_with_its_competitors(pairs: dict[Pair, float]) ->
     for side, ranks in enumerate((left, right)):
         other = find_best_other(table(list(pairs)), scores(pairs), side)
         assert other.tolist() == ranks[:, BEST_OTHER].tolist()
+        # If only some entities are wanted, their rows are the same.
+        entities = np.array([1, 4])
+        some = rank_competitors(table(list(pairs)), scores(pairs), side, entities)
+        rows = np.flatnonzero([pair[side] in entities for pair in pairs])
+        assert some[rows].tolist() == ranks[rows].tolist()
+        other = find_best_other(table(list(pairs)), scores(pairs), side, entities)
+        assert other[rows].tolist() == ranks[rows, BEST_OTHER].tolist()
 
 
 @pytest.mark.slow

@@ -68,18 +68,21 @@ class CandidateTable(NamedTuple):
             >>> table.left.tolist(), table.right.tolist()
             ([0, 1], [2, 0])
         """
-        # One number per pair: sorting it sorts by left and then by right id.
-        keys = np.sort(left.astype(np.int64) * sizes[1] + right)
-        # Cut to length, since an empty table has no first key.
-        keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
-        left_ids, right_ids = np.divmod(keys, max(sizes[1], 1))
-        right_start = _count_offsets(right_ids, sizes[1])
+        # Copied: compiled code is there for arrays that may be written alone.
+        ids = np.array(left, dtype=np.int32), np.array(right, dtype=np.int32)
+        pairs = _sort_pairs(*ids, _count_offsets(ids[LEFT], sizes[LEFT]))
+        return CandidateTable._from_sorted(*pairs, sizes)
+
+    @staticmethod
+    def _from_sorted(left: IntArray, right: IntArray, sizes: tuple[int, int]) -> CandidateTable:
+        """Build the table of distinct pairs that are sorted by left and then by right id."""
+        right_start = _count_offsets(right, sizes[1])
         return CandidateTable(
-            left_ids.astype(np.int32),
-            right_ids.astype(np.int32),
-            _count_offsets(left_ids, sizes[0]),
+            left,
+            right,
+            _count_offsets(left, sizes[0]),
             right_start,
-            _sort_rows(right_ids, right_start),
+            _sort_rows(right, right_start),
         )
 
     @property
@@ -112,7 +115,7 @@ class CandidateTable(NamedTuple):
         Returns:
             The table of these rows, in the same order.
         """
-        return CandidateTable.from_pairs(self.left[keep], self.right[keep], self.sizes)
+        return CandidateTable._from_sorted(self.left[keep], self.right[keep], self.sizes)
 
 
 class MatchProbabilities(NamedTuple):
@@ -208,6 +211,42 @@ def _count_offsets(entity: NDArray[np.integer], entity_count: int) -> OffsetArra
 
 
 @jit_cached()
+def _sort_pairs(
+    left: IntArray, right: IntArray, left_start: OffsetArray
+) -> tuple[IntArray, IntArray]:
+    """Sort pairs by left and then by right id, each pair once.
+
+    `left_start` tells how often each left id comes, with repeated pairs.
+    """
+    # By counting, and then the few of each left entity: most come nearly sorted, so that memory is
+    # read and written in order.
+    sorted_right = np.empty(left.size, dtype=np.int32)
+    place = left_start.copy()
+    for n in range(left.size):
+        sorted_right[place[left[n]]] = right[n]
+        place[left[n]] += 1
+    sorted_left = np.empty(left.size, dtype=np.int32)
+    count = 0
+    for x in range(left_start.size - 1):
+        ids = sorted_right[left_start[x] : left_start[x + 1]]
+        if ids.size > MIN_SORTED_ROWS:
+            ids[:] = ids[sort_stably(ids.astype(np.float64))]
+        for n in range(1, ids.size):
+            moved, k = ids[n], n
+            while k > 0 and ids[k - 1] > moved:
+                ids[k] = ids[k - 1]
+                k -= 1
+            ids[k] = moved
+        for n in range(ids.size):
+            if n == 0 or ids[n] != sorted_right[count - 1]:
+                # Not behind where it is read: what is kept moves forward.
+                sorted_left[count], sorted_right[count] = x, ids[n]
+                count += 1
+    # Copied, since up to half of the pairs are repeated ones, whose memory would be kept.
+    return sorted_left[:count].copy(), sorted_right[:count].copy()
+
+
+@jit_cached()
 def _find_rows(
     start: OffsetArray, table_right: IntArray, left: OffsetArray, right: OffsetArray
 ) -> OffsetArray:
@@ -223,7 +262,7 @@ def _find_rows(
 
 
 @jit_cached()
-def _sort_rows(entity: OffsetArray, start: OffsetArray) -> OffsetArray:
+def _sort_rows(entity: IntArray, start: OffsetArray) -> OffsetArray:
     """Sort the rows by entity: a counting sort, since the offsets are known."""
     order = np.empty(entity.size, dtype=np.int64)
     # Rows of one entity stay in order, so that the first one wins a tie from either side.
@@ -234,13 +273,16 @@ def _sort_rows(entity: OffsetArray, start: OffsetArray) -> OffsetArray:
     return order
 
 
-def rank_competitors(table: CandidateTable, score: FloatArray, side: int) -> FloatArray:
+def rank_competitors(
+    table: CandidateTable, score: FloatArray, side: int, entities: OffsetArray | None = None
+) -> FloatArray:
     """Compare the score of each row with its competitors: the other rows of the same entity.
 
     Args:
         table: The candidates.
         score: A score for each.
         side: LEFT to compare the candidates of a left entity, RIGHT those of a right one.
+        entities: Entities whose rows are wanted, the others are left open; by default all.
 
     Returns:
         For each row the best score of another row (BEST_OTHER), its share of the sum (SHARE), the
@@ -253,7 +295,8 @@ def rank_competitors(table: CandidateTable, score: FloatArray, side: int) -> Flo
         [[1.0, 0.75, 0.0, 2.0], [3.0, 0.25, 1.0, 2.0], [0.0, 1.0, 0.0, 1.0]]
     """
     out = np.empty((len(score), 4), dtype=np.float32)
-    _rank_rows(*_group_rows(table, side), score, out)
+    groups = _group_rows(table, side)
+    _rank_rows(_list_entities(groups, entities), *groups, score, out)
     return out
 
 
@@ -273,20 +316,31 @@ def mark_best(table: CandidateTable, score: FloatArray, side: int) -> BoolArray:
     return out
 
 
-def find_best_other(table: CandidateTable, score: FloatArray, side: int) -> FloatArray:
+def find_best_other(
+    table: CandidateTable, score: FloatArray, side: int, entities: OffsetArray | None = None
+) -> FloatArray:
     """Find the best score among the competitors of each row.
 
     Args:
         table: The candidates.
         score: A score for each.
         side: LEFT to look at the candidates of a left entity, RIGHT at those of a right one.
+        entities: Entities whose rows are wanted; by default all.
 
     Returns:
-        For each row the best score of another row of its entity; 0 where it is alone.
+        For each row the best score of another row of its entity; 0 where it is alone or not
+        wanted.
     """
-    out = np.empty(len(score), dtype=np.float32)
-    _fill_best_other(*_group_rows(table, side), score, out)
+    out = np.zeros(len(score), dtype=np.float32)
+    groups = _group_rows(table, side)
+    _fill_best_other(_list_entities(groups, entities), *groups, score, out)
     return out
+
+
+def _list_entities(
+    groups: tuple[OffsetArray, OffsetArray], entities: OffsetArray | None
+) -> OffsetArray:
+    return np.arange(len(groups[0]) - 1) if entities is None else entities
 
 
 def _group_rows(table: CandidateTable, side: int) -> tuple[OffsetArray, OffsetArray]:
@@ -310,9 +364,13 @@ def _mark_best_rows(
 
 @jit_cached()
 def _fill_best_other(
-    start: OffsetArray, order: OffsetArray, score: FloatArray, out: FloatArray
+    entities: OffsetArray,
+    start: OffsetArray,
+    order: OffsetArray,
+    score: FloatArray,
+    out: FloatArray,
 ) -> None:
-    for entity in range(start.size - 1):
+    for entity in entities:
         rows = order[start[entity] : start[entity + 1]]
         # Scores may be negative (rarity is), so that 0 would not do as a start.
         best, second = -np.inf, -np.inf
@@ -328,43 +386,69 @@ def _fill_best_other(
 
 
 @jit_cached()
-def _rank_rows(start: OffsetArray, order: OffsetArray, score: FloatArray, out: FloatArray) -> None:
-    for entity in range(start.size - 1):
+def _rank_rows(
+    entities: OffsetArray,
+    start: OffsetArray,
+    order: OffsetArray,
+    score: FloatArray,
+    out: FloatArray,
+) -> None:
+    # The scores of one entity follow each other here: its rows may be anywhere.
+    of_rows = np.empty(find_most(start), dtype=np.float32)
+    for entity in entities:
         rows = order[start[entity] : start[entity + 1]]
+        scores = of_rows[: rows.size]
         total = np.float32(0)
-        for row in rows:
-            total += score[row]
-        _fill_ranks(rows, score, out)
         first, second = -1, -1
-        for row in rows:
-            if first < 0 or score[row] > score[first]:
-                first, second = row, first
-            elif second < 0 or score[row] > score[second]:
-                second = row
+        for n in range(rows.size):
+            scores[n] = score[rows[n]]
+            total += scores[n]
+            if first < 0 or scores[n] > scores[first]:
+                first, second = n, first
+            elif second < 0 or scores[n] > scores[second]:
+                second = n
+        _fill_ranks(rows, scores, out)
         # Of the best row the second best is the best other one, of all others the best.
-        for row in rows:
-            other = second if row == first else first
-            out[row, BEST_OTHER] = score[other] if other >= 0 else 0
-            out[row, SHARE] = score[row] / total if total != 0 else 0
+        for n in range(rows.size):
+            other = second if n == first else first
+            row = rows[n]
+            out[row, BEST_OTHER] = scores[other] if other >= 0 else 0
+            out[row, SHARE] = scores[n] / total if total != 0 else 0
             out[row, COUNT] = rows.size
 
 
 @jit_cached()
-def _fill_ranks(rows: OffsetArray, score: FloatArray, out: FloatArray) -> None:
+def find_most(start: OffsetArray) -> int:
+    """Find how many values an entity has at most.
+
+    Args:
+        start: The values of entity n are those from `start[n]` to `start[n + 1]`.
+
+    Returns:
+        The greatest number of values.
+    """
+    most = 0
+    for n in range(start.size - 1):
+        most = max(most, start[n + 1] - start[n])
+    return most
+
+
+@jit_cached()
+def _fill_ranks(rows: OffsetArray, scores: FloatArray, out: FloatArray) -> None:
     """Rank by score. Equal ones have the same rank: only ids tell them apart, and say nothing."""
     if rows.size > MIN_SORTED_ROWS:
-        ranked = rows[sort_stably(-score[rows].astype(np.float64))]
-        out[ranked[0], RANK] = 0
+        ranked = sort_stably(-scores.astype(np.float64))
+        out[rows[ranked[0]], RANK] = 0
         for rank in range(1, rows.size):
-            is_equal = score[ranked[rank]] == score[ranked[rank - 1]]
-            out[ranked[rank], RANK] = out[ranked[rank - 1], RANK] if is_equal else rank
+            row, before = ranked[rank], ranked[rank - 1]
+            is_equal = scores[row] == scores[before]
+            out[rows[row], RANK] = out[rows[before], RANK] if is_equal else rank
         return
-    for row in rows:
+    for n in range(rows.size):
         better = 0
-        for other in rows:
-            if score[other] > score[row]:
-                better += 1
-        out[row, RANK] = better
+        for other in range(rows.size):
+            better += scores[other] > scores[n]
+        out[rows[n], RANK] = better
 
 
 def share_out(

@@ -570,7 +570,7 @@ def _classify(
         fold = labels.find_folds(compared.table)[rows]
     # By fold, so that nearly all chunks need one model.
     order = np.argsort(fold, kind="stable") if labels is not None else np.arange(len(rows))
-    features = compared.prepare_features()
+    features = compared.prepare_features(rows)
 
     def classify_chunk(first: int, end: int) -> FloatArray:
         # Features are used up at once: those of all candidates would take memory for nothing.
@@ -621,7 +621,9 @@ def _train_models(
         seen = tuple(name for name in names if name not in hidden)
         features = _take_columns(rows.features, names, seen)
         prepared.append((TrainingRows(features, rows.label, rows.weight, rows.fold), seen))
-    datasets = map_parallel(lambda n: _create_dataset(*prepared[n]), len(prepared))
+    datasets = map_parallel(
+        lambda n: _create_dataset(*prepared[n], config.bin_count), len(prepared)
+    )
     trainings = [
         (job, left_out)
         for job, (rows, _) in enumerate(prepared)
@@ -652,7 +654,7 @@ def _list_left_out(row_count: int, size: ModelSize, config: EvidenceParameters) 
     return [NO_FOLD, *folds] if not folds or row_count <= config.averaged_rows else folds
 
 
-def _create_dataset(rows: TrainingRows, names: tuple[str, ...]) -> Any:
+def _create_dataset(rows: TrainingRows, names: tuple[str, ...], bin_count: int) -> Any:
     """Sort the values of each feature into bins, once for the models of all folds."""
     import lightgbm
 
@@ -662,7 +664,12 @@ def _create_dataset(rows: TrainingRows, names: tuple[str, ...]) -> Any:
         weight=rows.weight,
         feature_name=list(names),
         # Its filter of features depends on a parameter that differs between the folds.
-        params={"verbosity": -1, "num_threads": 1, "feature_pre_filter": False},
+        params={
+            "verbosity": -1,
+            "num_threads": 1,
+            "feature_pre_filter": False,
+            "max_bin": bin_count,
+        },
     )
     return dataset.construct()
 

@@ -88,6 +88,8 @@ STORED_LITERAL_COLUMNS = {"best_literal": BEST_LITERAL} | {
 
 # Rows of a table of candidates.
 Rows = NDArray[np.int64]
+# Left and right entities whose candidates are wanted; None for all.
+WantedEntities = tuple[OffsetArray | None, OffsetArray | None]
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,10 @@ class MarginInputs:
 
     @staticmethod
     def from_scores(
-        values: FloatArray, scores: list[FloatArray], table: CandidateTable
+        values: FloatArray,
+        scores: list[FloatArray],
+        table: CandidateTable,
+        entities: WantedEntities,
     ) -> MarginInputs:
         """Compute the margins of some scores.
 
@@ -163,6 +168,7 @@ class MarginInputs:
             values: Columns of numbers, passed on as they are.
             scores: Scores of all candidates; one that is missing (NaN) counts 0 for competitors.
             table: The candidates.
+            entities: Entities whose candidates are wanted.
 
         Returns:
             The values, and the margins of each score.
@@ -171,7 +177,10 @@ class MarginInputs:
         for score in scores:
             # The margin of a row without a score stays NaN: only its competitors see the 0.
             known = np.nan_to_num(score, nan=0)
-            left, right = (score - find_best_other(table, known, side) for side in (LEFT, RIGHT))
+            left, right = (
+                score - find_best_other(table, known, side, entities[side])
+                for side in (LEFT, RIGHT)
+            )
             margins.append((left, right))
         return MarginInputs(values, margins)
 
@@ -457,7 +466,7 @@ class FeatureInputs:
             A row for each, with the columns of `list_feature_names`.
         """
         chosen = np.arange(len(self.previous)) if rows is None else rows
-        prepared = self.prepare_features()
+        prepared = self.prepare_features(chosen)
         out = np.empty((len(chosen), prepared.column_count), dtype=np.float32)
 
         def compute_chunk(first: int, end: int) -> FloatArray:
@@ -466,23 +475,27 @@ class FeatureInputs:
         fill_chunks(compute_chunk, out, CHUNK_SIZE)
         return out
 
-    def prepare_features(self) -> PreparedFeatures:
-        """Compare all candidates with their competitors.
+    def prepare_features(self, rows: Rows | None = None) -> PreparedFeatures:
+        """Compare candidates with their competitors.
+
+        Args:
+            rows: Rows of the table; all by default.
 
         Returns:
             What the features of any of them are computed from, one by one.
         """
+        entities = self._list_entities(rows)
         if len(self.previous) <= CHUNK_SIZE:
             # Few candidates, such as those of one entity, are done before threads have begun.
-            left, right = self._prepare_side(0), self._prepare_side(1)
+            left, right = self._prepare_side(0, entities), self._prepare_side(1, entities)
         else:
-            left, right = map_parallel(self._prepare_side, 2)
+            left, right = map_parallel(lambda side: self._prepare_side(side, entities), 2)
         margins: list[tuple[str, MarginInputs]] = []
         if self.categories is not None:
             margins.append((CATEGORIES, MarginInputs(self.categories, [])))
         if self.vector_similarity is not None:
             cosine = self.vector_similarity
-            vectors = MarginInputs.from_scores(cosine[:, None], [cosine], self.table)
+            vectors = MarginInputs.from_scores(cosine[:, None], [cosine], self.table, entities)
             margins.append((VECTORS, vectors))
         if self.literals is not None:
             explained_mean = self.literals[:, RIGHT_EXPLAINED:].mean(axis=1)
@@ -490,21 +503,32 @@ class FeatureInputs:
                 :, [BEST_LITERAL, NAME_SIMILARITY, WORD_COSINE]
             ].T
             scores = [best_literal, name_similarity, explained_mean, word_cosine]
-            literals = MarginInputs.from_scores(self.literals, scores, self.table)
+            literals = MarginInputs.from_scores(self.literals, scores, self.table, entities)
             margins.append((LITERALS, literals))
         return PreparedFeatures((left, right), margins)
 
-    def _prepare_side(self, side: int) -> tuple[NDArray[Any], ...]:
-        """The fields of SideInputs for all rows: competitors are among all of them."""
+    def _list_entities(self, rows: Rows | None) -> WantedEntities:
+        """The entities of some rows: their other candidates are competitors, no others are."""
+        if rows is None or len(rows) == len(self.previous):
+            return None, None
+        entities = []
+        for ids, size in zip((self.table.left, self.table.right), self.table.sizes, strict=True):
+            is_wanted = np.zeros(size, dtype=np.bool_)
+            is_wanted[ids[rows]] = True
+            entities.append(np.flatnonzero(is_wanted))
+        return entities[0], entities[1]
+
+    def _prepare_side(self, side: int, entities: WantedEntities) -> tuple[NDArray[Any], ...]:
+        """The fields of SideInputs for the rows of some entities."""
         comparison = self.comparison[side]
         rarity = -np.ascontiguousarray(comparison[:, JOINT_FREQUENCY])
         support = np.ascontiguousarray(comparison[:, SUPPORT])
         return (
             comparison,
             self.degrees[side],
-            rank_competitors(self.table, support, side),
-            find_best_other(self.table, self.previous, side),
-            find_best_other(self.table, rarity, side),
+            rank_competitors(self.table, support, side, entities[side]),
+            find_best_other(self.table, self.previous, side, entities[side]),
+            find_best_other(self.table, rarity, side, entities[side]),
         )
 
 
@@ -584,13 +608,16 @@ class ComparedCandidates:
         """
         return self._list_inputs().compute_features(rows)
 
-    def prepare_features(self) -> PreparedFeatures:
-        """Compare all candidates with their competitors.
+    def prepare_features(self, rows: Rows | None = None) -> PreparedFeatures:
+        """Compare candidates with their competitors.
+
+        Args:
+            rows: Rows of the table; all by default.
 
         Returns:
             What the features of any of them are computed from, one by one.
         """
-        return self._list_inputs().prepare_features()
+        return self._list_inputs().prepare_features(rows)
 
     def _list_inputs(self) -> FeatureInputs:
         table, vectors = self.table, self.graphs.vectors

@@ -18,6 +18,7 @@ from everalign.methods.evidence.adjacency import (
     find_edge,
     find_first,
 )
+from everalign.methods.evidence.candidates import find_most
 from everalign.methods.evidence.comparable import (
     MISSED_UNIT,
     ComparableEdges,
@@ -276,7 +277,7 @@ def _sum_support(
     # Arrays by the numbers of right neighbours are faster than a map of those that x has.
     is_counterpart = np.zeros(number_count, dtype=np.bool_)
     first_hit = np.full(number_count, EMPTY, dtype=np.int32)
-    next_hit = np.empty(max(1, _find_most(right_start)), dtype=np.int32)
+    next_hit = np.empty(max(1, find_most(right_start)), dtype=np.int32)
     count, count2, group_place, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], find_run(left_ids, first)
@@ -329,15 +330,6 @@ def _sum_support(
 
 
 @jit_cached()
-def _find_most(start: OffsetArray) -> int:
-    """Find how many values an entity has at most."""
-    most = 0
-    for n in range(start.size - 1):
-        most = max(most, start[n + 1] - start[n])
-    return most
-
-
-@jit_cached()
 def _compare_facts(
     adjacency: Adjacency,
     edges: ComparableEdges,
@@ -359,7 +351,7 @@ def _compare_facts(
     facts = np.empty(limits.max_facts, dtype=np.int32)
     room = np.empty(limits.max_facts, dtype=np.int64)
     # What the edges of each group of x that are not shared add to the conflict.
-    remaining = np.empty(max(1, _find_most(group_start)), dtype=np.int64)
+    remaining = np.empty(max(1, find_most(group_start)), dtype=np.int64)
     group_place = 0
     for row in range(ids.size):
         x = ids[row]

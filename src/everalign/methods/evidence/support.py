@@ -267,7 +267,8 @@ def _sum_weights(
     for fact in facts:
         for fact_pair in range(start[fact], stop[fact]):
             weight = weights[fact_pair]
-            for edge in range(first[fact_pair], end[fact_pair]):
+            # Unsigned as in `find_slot`.
+            for edge in range(np.uint64(first[fact_pair]), np.uint64(end[fact_pair])):
                 slot = find_slot(keys, entity[edge])
                 # Without a branch, since nobody could predict it.
                 met[count] = slot
