@@ -12,6 +12,7 @@ from everalign.methods.base import (
     IncrementalMethod,
     Method,
     RelationMatch,
+    RetractionExplainer,
     ScoringMethod,
     StateArrays,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "Method",
     "MethodEntry",
     "RelationMatch",
+    "RetractionExplainer",
     "ScoringMethod",
     "StateArrays",
     "create_method",
