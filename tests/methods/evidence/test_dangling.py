@@ -50,9 +50,11 @@ def matched_shares(
     probability: FloatArray,
     groups: EntityGroups,
     unlinked: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    no_candidate: float,
+    no_candidate: float | tuple[float, float],
 ) -> tuple[FloatArray, FloatArray]:
     entities = CountedEntities(groups, unlinked, same_rates(groups))
+    if isinstance(no_candidate, float):
+        no_candidate = no_candidate, no_candidate
     return estimate_matched_shares(
         table, dangling, probability, entities, no_candidate, EvidenceParameters()
     )
@@ -144,15 +146,15 @@ def test_confidence_by_hand() -> None:
     assert found.tolist() == pytest.approx([0.5 * present])
 
 
-def test_entities_of_different_versions_get_the_lesser_share() -> None:
-    """And two later ones the greater."""
+def test_an_earlier_entity_is_free_for_a_later_one_if_it_found_none_before() -> None:
+    """0.2 · (1 − 0.9); two entities of one version get the greater share."""
     groups = EntityGroups.from_entity_counts(np.array([[1, 1], [2, 2]]))
     share = np.array([0.9, 0.5], dtype=np.float32), np.array([0.9, 0.2], dtype=np.float32)
     pairs = CandidateTable.from_pairs(np.array([0, 1]), np.array([1, 1]), (2, 2))
     half = np.full(2, 0.5, dtype=np.float32)
     entities = CountedEntities(groups, everyone(2), same_rates(groups))
     found = compute_confidence(pairs, half, half, share, entities)
-    assert found.tolist() == pytest.approx([0.5 * 0.2, 0.5 * 0.5])
+    assert found.tolist() == pytest.approx([0.5 * 0.2 * (1 - 0.9), 0.5 * 0.5])
 
 
 def test_hardly_ever_linked_entities_count_as_little() -> None:
@@ -162,7 +164,9 @@ def test_hardly_ever_linked_entities_count_as_little() -> None:
     rate = np.repeat([1, 0.001], 1000).astype(np.float32)
     entities = CountedEntities(groups, everyone(2000), (rate, rate))
     pairs, sure = one_each(2000), np.ones(2000, dtype=np.float32)
-    shares = estimate_matched_shares(pairs, dangling, sure, entities, 0.9, EvidenceParameters())
+    shares = estimate_matched_shares(
+        pairs, dangling, sure, entities, (0.9, 0.9), EvidenceParameters()
+    )
     assert shares[0].tolist() == pytest.approx([shrunk(0.8)], abs=0.05)
     assert count_expected_links(shares, entities) == pytest.approx(shrunk(0.8) * 1000, rel=0.1)
     found = compute_confidence(pairs, sure, dangling, shares, entities)

@@ -149,7 +149,7 @@ def list_decided(state: AlignmentState) -> tuple[FloatArray, BoolArray]:
 def compute_expected_confidence(state: AlignmentState) -> FloatArray:
     store = state.blocks.candidates
     pairs = store.list_all()
-    (left, left_later), (right, right_later) = (
+    (left, left_group), (right, right_group) = (
         state.shares.look_up(0, pairs.left),
         state.shares.look_up(1, pairs.right),
     )
@@ -163,7 +163,7 @@ def compute_expected_confidence(state: AlignmentState) -> FloatArray:
         store.column("dangling")[pairs.row],
         (left, right),
         (left_rate, right_rate),
-        left_later == right_later,
+        np.sign(left_group - right_group),
     )
     earlier = store.get_earlier_confidence(pairs.row)
     return soften_fall(alone, earlier, state.blocks.config)

@@ -22,7 +22,11 @@ from everalign.methods.evidence.classifier import (
     TrainingRows,
 )
 from everalign.methods.evidence.config import EvidenceParameters
-from everalign.methods.evidence.dangling import COUNT_FEATURES, train_dangling_classifier
+from everalign.methods.evidence.dangling import (
+    COUNT_FEATURES,
+    DanglingExample,
+    train_dangling_classifier,
+)
 from everalign.methods.evidence.features import compare_candidates
 from everalign.methods.evidence.propagation import GraphPair, propagate
 from everalign.methods.evidence.training import SeedSplit
@@ -127,7 +131,7 @@ def test_the_dangling_classifier_does_not_see_how_many_candidates_there_are() ->
     )
     labels = TrainingLabels.from_pairs(held_out, graphs.sizes, CONFIG.fold_count)
     probability = np.linspace(0, 1, len(compared.table.left), dtype=np.float32)
-    model = train_dangling_classifier(compared, labels, probability, seed=0)
+    model = train_dangling_classifier([DanglingExample(compared, probability)], labels, seed=0)
     features = compared.compute_features()
     columns = [compared.feature_names.index(name) for name in COUNT_FEATURES]
     assert len(np.unique(features[:, columns[0]])) > 1

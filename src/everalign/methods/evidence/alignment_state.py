@@ -315,9 +315,8 @@ def _models_from_arrays(arrays: StateArrays) -> TrainedModels | None:
     classifier, dangling_classifier = (_classifier_from_arrays(arrays, n) for n in CLASSIFIERS)
     # A state of an earlier release has none.
     left, right = (arrays.get(f"{side}_relation_rates", NO_RATES) for side in SIDES)
-    return TrainedModels(
-        classifier, dangling_classifier, float(arrays["no_candidate_dangling"]), (left, right)
-    )
+    first, later = arrays["no_candidate_dangling"].tolist()
+    return TrainedModels(classifier, dangling_classifier, (first, later), (left, right))
 
 
 def _classifier_to_arrays(name: str, classifier: PairClassifier) -> dict[str, NDArray[Any]]:

@@ -477,13 +477,14 @@ class TrainedModels:
         classifier: Predicts whether a candidate is correct, given that there is a counterpart.
         dangling_classifier: Predicts whether an entity is dangling from its best candidate, if
             half of all entities were.
-        no_candidate_dangling: The same probability for an entity without any candidate.
+        no_candidate_dangling: The same probability for an entity of the first version without any
+            candidate, and for a later one.
         relation_rates: How often entities with each relation have a known link.
     """
 
     classifier: PairClassifier
     dangling_classifier: PairClassifier
-    no_candidate_dangling: float
+    no_candidate_dangling: tuple[float, float]
     relation_rates: RelationRates
 
 

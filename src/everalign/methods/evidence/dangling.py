@@ -8,7 +8,7 @@ by expectation maximisation, apart for the entities that each version added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -132,20 +132,51 @@ class MatchState:
         )
 
 
+class DanglingExample(NamedTuple):
+    """Candidates that show what matched and dangling entities look like.
+
+    Attributes:
+        compared: All candidates.
+        probability: Match probability of each.
+    """
+
+    compared: ComparedCandidates
+    probability: FloatArray
+
+
 def train_dangling_classifier(
-    compared: ComparedCandidates, labels: TrainingLabels, probability: FloatArray, seed: int
+    examples: Sequence[DanglingExample], labels: TrainingLabels, seed: int
 ) -> PairClassifier:
     """Train a model to tell the best candidate of a dangling entity from that of a matched one.
 
     Args:
-        compared: All candidates.
+        examples: The candidates as they are, and as if the labelled entities had come late. Each
+            counts the same in training.
         labels: The training pairs.
-        probability: Match probability of each candidate.
         seed: Random seed.
 
     Returns:
         The classifier. Both kinds of entities count the same in training.
     """
+    parts = [_list_dangling_rows(*example, labels) for example in examples]
+    rows = TrainingRows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    compared = examples[0].compared
+    config = compared.graphs.config
+    return PairClassifier.train(
+        rows,
+        compared.feature_names,
+        ModelSize(config.dangling_tree_count, config.dangling_leaf_count, fold_count=0),
+        config,
+        seed,
+        self_trained=compared.graphs.self_trained,
+        hidden=COUNT_FEATURES,
+    )
+
+
+def _list_dangling_rows(
+    compared: ComparedCandidates, probability: FloatArray, labels: TrainingLabels
+) -> tuple[FloatArray, BoolArray, FloatArray, NDArray[np.int64]]:
+    """List the fields of training rows: best candidates with and without the correct pairs."""
     correct = labels.mark_correct(compared.table)
     # Without their correct pairs, labelled entities look as if they were dangling.
     correct |= labels.mark_doubtful(compared.table)
@@ -161,23 +192,13 @@ def train_dangling_classifier(
         labels.find_folds(compared.table)[matched_rows],
         labels.find_folds(dangling.table)[dangling_rows],
     )
-    rows = TrainingRows(
+    return (
         np.concatenate(
             [compared.compute_features(matched_rows), dangling.compute_features(dangling_rows)]
         ),
         np.repeat([False, True], [len(matched_rows), len(dangling_rows)]),
         weight.astype(np.float32),
         np.concatenate(folds),
-    )
-    config = compared.graphs.config
-    return PairClassifier.train(
-        rows,
-        compared.feature_names,
-        ModelSize(config.dangling_tree_count, config.dangling_leaf_count, fold_count=0),
-        config,
-        seed,
-        self_trained=compared.graphs.self_trained,
-        hidden=COUNT_FEATURES,
     )
 
 
@@ -364,7 +385,7 @@ def estimate_matched_shares(
     dangling: FloatArray,
     probability: FloatArray,
     entities: CountedEntities,
-    no_candidate_dangling: float,
+    no_candidate_dangling: tuple[float, float],
     config: EvidenceParameters,
 ) -> MatchedShares:
     """Estimate the share of entities with a counterpart in each group.
@@ -374,7 +395,8 @@ def estimate_matched_shares(
         dangling: Probability of being dangling, if half of all were, by candidate.
         probability: Match probability of each; the best candidate stands for its entity.
         entities: Group and link rate of each entity.
-        no_candidate_dangling: The probability for an entity without any candidate.
+        no_candidate_dangling: The probability for an entity of the first version without any
+            candidate, and for a later one.
         config: Gives the constants of expectation maximisation.
 
     Returns:
@@ -388,7 +410,8 @@ def estimate_matched_shares(
     ):
         best = mark_best(table, probability, side)
         # Entities without any candidate count too, or the share would be too high.
-        entity_dangling = np.full(len(group), no_candidate_dangling, dtype=np.float32)
+        first, later = np.array(no_candidate_dangling, dtype=np.float32)
+        entity_dangling = np.where(group > 0, later, first)
         entity_dangling[entity[best]] = dangling[best]
         group_count = int(group.max()) + 1
         shares.append(
@@ -445,9 +468,9 @@ def compute_confidence(
     groups, _, rates = entities
     left_group, right_group = groups.left[table.left], groups.right[table.right]
     pair_shares = shares[0][left_group], shares[1][right_group]
-    together = (left_group > 0) == (right_group > 0)
     pair_rates = rates[0][table.left], rates[1][table.right]
-    return combine_confidence(probability, dangling, pair_shares, pair_rates, together)
+    order = np.sign(left_group - right_group)
+    return combine_confidence(probability, dangling, pair_shares, pair_rates, order)
 
 
 def combine_confidence(
@@ -455,7 +478,7 @@ def combine_confidence(
     dangling: FloatArray,
     shares: tuple[FloatArray, FloatArray],
     rates: tuple[FloatArray, FloatArray],
-    together: BoolArray,
+    order: NDArray[np.integer],
 ) -> FloatArray:
     """Combine what is known of pairs to their confidence.
 
@@ -467,18 +490,41 @@ def combine_confidence(
         dangling: Probability of being dangling, if half of all entities were.
         shares: Share of entities with a counterpart, of the left and the right entity's group.
         rates: Link rate of the left and of the right entity.
-        together: Whether both entities came with the first version, or both after it.
+        order: -1 if the left entity came before the right one, 1 if after it, 0 with it.
 
     Returns:
         The confidence of each pair.
     """
-    # Both sides estimate the same links, of which the larger graph has a smaller share: the
-    # greater one counts. But an entity added later is rarely the counterpart of one that was there
-    # from the beginning: for such a pair the lesser one counts.
-    prior = np.where(together, np.maximum(*shares), np.minimum(*shares)) * np.minimum(*rates)
+    prior = combine_shares(*shares, order) * np.minimum(*rates)
     # The match probability holds if there is a counterpart; the other factor is that there is one.
     matched = prior * (1 - dangling)
     return (probability * matched / (matched + (1 - prior) * dangling)).astype(np.float32)
+
+
+def combine_shares(
+    left_share: FloatArray, right_share: FloatArray, order: NDArray[np.integer]
+) -> FloatArray:
+    """Combine the shares of the groups of two entities to the prior of the pair.
+
+    Args:
+        left_share: Share of entities with a counterpart in the left entity's group.
+        right_share: The same of the right entity.
+        order: -1 if the left entity came before the right one, 1 if after it, 0 with it.
+
+    Returns:
+        The prior of each pair.
+
+    Example:
+        >>> shares = np.array([0.9]), np.array([0.5])
+        >>> [round(float(combine_shares(*shares, np.array([order]))[0]), 2) for order in (0, -1)]
+        [0.9, 0.05]
+    """
+    # Both sides estimate the same links, of which the larger graph has a smaller share: the
+    # greater one counts. Otherwise the later entity has to have a counterpart, and the earlier one
+    # must not have found its own among those that were there before.
+    later = np.where(order > 0, left_share, right_share)
+    earlier = np.where(order > 0, right_share, left_share)
+    return np.where(order == 0, np.maximum(left_share, right_share), later * (1 - earlier))
 
 
 def soften_fall(

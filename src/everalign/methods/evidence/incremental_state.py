@@ -73,7 +73,7 @@ class PriorShares:
         first = np.concatenate([np.zeros((1, 2), dtype=np.int64), entity_counts[:-1]])
         return PriorShares((first[:, LEFT].copy(), first[:, RIGHT].copy()), shares)
 
-    def look_up(self, side: int, entities: NDArray[np.integer]) -> tuple[FloatArray, BoolArray]:
+    def look_up(self, side: int, entities: NDArray[np.integer]) -> tuple[FloatArray, Offsets]:
         """Look up the share of entities.
 
         Args:
@@ -81,10 +81,10 @@ class PriorShares:
             entities: Entities of this side.
 
         Returns:
-            The share of each, and whether it came after the first version.
+            The share of each, and the number of its group.
         """
         group = np.searchsorted(self.first[side], entities, side="right") - 1
-        return self.share[side][group], group > 0
+        return self.share[side][group], group
 
     def append(self, side: int, first: int, share: float) -> PriorShares:
         """Add a group of new entities.

@@ -47,6 +47,7 @@ from everalign.methods.evidence.losses import LossCauses, explain_training
 from everalign.methods.evidence.propagation import GraphPair, Vectors, propagate
 from everalign.methods.evidence.relations import RelationInclusions, list_relation_matches
 from everalign.methods.evidence.saved_state import SavedChanges, list_decisions
+from everalign.methods.evidence.thinning import thin_facts
 from everalign.methods.evidence.training import SeedSplit, run_final_rounds, train_models
 from everalign.methods.evidence.updates import (
     AlignmentChange,
@@ -458,8 +459,23 @@ class Evidence:
         entity_counts = np.concatenate([last.entity_counts, [graphs.sizes]])
         split = SeedSplit.from_task(task, self.config, self.seed)
         first_counts = int(entity_counts[0, LEFT]), int(entity_counts[0, RIGHT])
+        training_graphs = replace(graphs, anchors=split.anchors)
+
+        def thin_graphs(pairs: IntArray, seed: int) -> GraphPair:
+            left, right = (
+                thin_facts(graph, pairs[:, side], first_counts[side], np.random.default_rng(seed))
+                for side, graph in enumerate((task.left, task.right))
+            )
+            return training_graphs.with_facts(left, right)
+
         trained = train_models(
-            replace(graphs, anchors=split.anchors), split, start, first_counts, self.seed, progress
+            training_graphs,
+            split,
+            start,
+            first_counts,
+            thin_graphs if (np.array(graphs.sizes) > first_counts).all() else None,
+            self.seed,
+            progress,
         )
         if trained is None:
             models, translations = None, None

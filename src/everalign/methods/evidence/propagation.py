@@ -6,7 +6,7 @@ The support of a pair is the sum of the weights of its evidence (support.py), an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -130,6 +130,22 @@ class GraphPair:
             literals=literals,
             sharing=(left_sharing, right_sharing),
         )
+
+    def with_facts(self, left: Graph, right: Graph) -> GraphPair:
+        """Build the adjacency lists of other facts of the same entities.
+
+        Args:
+            left: Left graph.
+            right: Right graph.
+
+        Returns:
+            The graphs with these facts; literals and all else stay.
+        """
+        capacities = GraphCapacity.from_graph(left), GraphCapacity.from_graph(right)
+        built = GraphPair.from_graphs(
+            left, right, self.anchors, self.config, self.literals, capacities
+        )
+        return replace(self, left=built.left, right=built.right, sharing=built.sharing)
 
     @property
     def sizes(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ a few final rounds follow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from everalign.methods.evidence.candidates import (
     select_pairs,
 )
 from everalign.methods.evidence.classifier import (
+    PairClassifier,
     TrainedModels,
     TrainingLabels,
     TrainingPairs,
@@ -33,6 +35,7 @@ from everalign.methods.evidence.classifier import (
 )
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.dangling import (
+    DanglingExample,
     MatchState,
     estimate_no_candidate_dangling,
     train_dangling_classifier,
@@ -175,6 +178,7 @@ def train_models(
     split: SeedSplit,
     start: MatchProbabilities | None,
     first_counts: tuple[int, int],
+    thin_graphs: Callable[[IntArray, int], GraphPair] | None,
     seed: int,
     progress: Progress,
 ) -> TrainingResult | None:
@@ -185,6 +189,8 @@ def train_models(
         split: The trusted links.
         start: Match probabilities to start from; None to start with propagation.
         first_counts: Numbers of left and right entities at the first training.
+        thin_graphs: Builds the graphs as if the entities of the given pairs had come late; None
+            if no entity has.
         seed: Random seed.
         progress: Called after each round.
 
@@ -229,14 +235,49 @@ def train_models(
         compared = refresh_comparisons(compared, graphs, probabilities, affected)
     # The last comparisons are newer than the last probabilities.
     probabilities = classify_refreshed(compared, classifier, labels)
+    examples = [DanglingExample(compared, probabilities.probability)]
+    if thin_graphs is not None:
+        progress("learning what late entities look like", 0, 0)
+        thinned = replace(
+            thin_graphs(pairs.pairs, seed),
+            translations=graphs.translations,
+            categories=graphs.categories,
+        )
+        examples.append(_compare_late(compared, probabilities, classifier, labels, pairs, thinned))
+    no_candidate = [
+        estimate_no_candidate_dangling(example.compared, labels, pairs.pairs)
+        for example in examples
+    ]
     models = TrainedModels(
         classifier,
-        train_dangling_classifier(compared, labels, probabilities.probability, seed),
-        estimate_no_candidate_dangling(compared, labels, pairs.pairs),
+        train_dangling_classifier(examples, labels, seed),
+        (no_candidate[0], no_candidate[-1]),
         # Known when all trusted links are anchors.
         (NO_RATES, NO_RATES),
     )
     return TrainingResult(models, compared, probabilities)
+
+
+def _compare_late(
+    compared: ComparedCandidates,
+    probabilities: MatchProbabilities,
+    classifier: PairClassifier,
+    labels: TrainingLabels,
+    pairs: TrainingPairs,
+    thinned: GraphPair,
+) -> DanglingExample:
+    """Compare and classify the candidates of training pairs as if their entities came late."""
+    affected = AffectedEntities.from_ids(thinned.sizes, pairs.pairs[:, 0], pairs.pairs[:, 1])
+    # Nothing is known of them at first.
+    is_affected = affected.mark_rows(probabilities.table)
+    probabilities = MatchProbabilities(
+        probabilities.table, np.where(is_affected, np.float32(0), probabilities.probability)
+    )
+    # The first round finds candidates, the second one sees how probable their rivals are.
+    for _ in range(2):
+        compared = refresh_comparisons(compared, thinned, probabilities, affected)
+        probabilities = classify_refreshed(compared, classifier, labels)
+    return DanglingExample(compared, probabilities.probability)
 
 
 def _start_propagation(graphs: GraphPair, progress: Progress) -> MatchProbabilities:

@@ -487,11 +487,15 @@ def conclude_update(
     """
     store = state.candidates
     owners, old_blocks = store.history.collect()
-    for side in (LEFT, RIGHT):
-        shares = _add_share(state, models, shares, side)
+    if any(
+        state.known_counts[side] < state.adjacency[side].entity_count for side in (LEFT, RIGHT)
+    ):
+        # On both sides, even if it is empty on one: numbers of groups are the order of arrival.
+        for side in (LEFT, RIGHT):
+            shares = _add_share(state, models, shares, side)
     new = store.list_pairs(owners)
-    left_share, left_later = shares.look_up(LEFT, new.left)
-    right_share, right_later = shares.look_up(RIGHT, new.right)
+    left_share, left_group = shares.look_up(LEFT, new.left)
+    right_share, right_group = shares.look_up(RIGHT, new.right)
     left_rate, right_rate = (
         compute_link_rates(state.adjacency[side].view, models.relation_rates[side], new[1 + side])
         for side in (LEFT, RIGHT)
@@ -501,7 +505,7 @@ def conclude_update(
         store.column("dangling")[new.row],
         (left_share, right_share),
         (left_rate, right_rate),
-        left_later == right_later,
+        np.sign(left_group - right_group),
     )
     earlier = store.get_earlier_confidence(new.row)
     store.column("confidence")[new.row] = soften_fall(confidence, earlier, state.config)
@@ -541,8 +545,9 @@ def _add_share(
 ) -> PriorShares:
     """Estimate how many of the entities that came with this update have a counterpart."""
     first, end = state.known_counts[side], state.adjacency[side].entity_count
+    previous_share = float(shares.share[side][-1])
     if first == end:
-        return shares
+        return shares.append(side, first, previous_share)
     store, entities = state.candidates, np.arange(first, end)
     entities = entities[state.searchable[side][entities]]
     pairs = store.list_touching(*((entities, NO_IDS) if side == LEFT else (NO_IDS, entities)))
@@ -550,11 +555,11 @@ def _add_share(
     # The best candidate stands for its entity; the first one of several.
     order = np.lexsort((-probability, entity))
     best = order[np.searchsorted(entity[order], unique_ids(entity))]
-    dangling = np.full(end - first, models.no_candidate_dangling, dtype=np.float32)
+    dangling = np.full(end - first, models.no_candidate_dangling[1], dtype=np.float32)
     dangling[entity[best] - first] = store.column("dangling")[pairs.row[best]]
     dangling = dangling[entities - first]
     rate = compute_link_rates(state.adjacency[side].view, models.relation_rates[side], entities)
-    share = estimate_new_share(dangling, rate, float(shares.share[side][-1]), state.config)
+    share = estimate_new_share(dangling, rate, previous_share, state.config)
     return shares.append(side, first, share)
 
 
