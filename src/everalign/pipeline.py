@@ -674,13 +674,17 @@ def _remark(found: CandidatePairs) -> dict[str, Json]:
     """Note what holds for all candidate pairs."""
     # JSON has no infinity.
     threshold = float(found.threshold) if math.isfinite(found.threshold) else None
-    return {"threshold": threshold, "notes": list(found.notes)}
+    return {
+        "threshold": threshold,
+        "notes": list(found.notes),
+        "calibrated": found.calibrated,
+    }
 
 
 def _repeat_remarks(store: StateStore, version: int) -> dict[str, Json]:
     """Repeat the remarks of a version whose method state is still in use."""
     info = store.read_version(version).info
-    return {name: info[name] for name in ("threshold", "notes") if name in info}
+    return {name: info[name] for name in ("threshold", "notes", "calibrated") if name in info}
 
 
 def _list_pairs(candidates: CandidatePairs) -> list[ScoredPair]:

@@ -283,6 +283,8 @@ class VersionReport:
         trained: Whether a method that updates locally was trained: for the first version, and
             again after much has changed.
         notes: Remarks of the method.
+        calibrated: Whether there were enough trusted links to calibrate confidence; without them
+            it is a guess.
     """
 
     version: int
@@ -311,6 +313,7 @@ class VersionReport:
     threshold: float | None = None
     trained: bool = False
     notes: tuple[str, ...] = ()
+    calibrated: bool = True
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,9 @@ from everalign.methods.evidence.updates import (
     spread_change,
 )
 
+# Said by notes, which are stored with the state.
+NOT_CALIBRATED = "confidence is not calibrated"
+
 
 class Evidence:
     """Finds entities that are connected alike to matched entities and literals.
@@ -201,6 +204,7 @@ class Evidence:
             confidence[keep],
             threshold=self._state.threshold,
             notes=self._state.notes,
+            calibrated=not any(NOT_CALIBRATED in note for note in self._state.notes),
         )
 
     def save(self) -> StateArrays:
@@ -544,9 +548,11 @@ class Evidence:
         if candidate_count == 0:
             return ("no two entities share a matched neighbour: nothing to start from",)
         if models is None:
-            return (f"{given}, nothing to train on: confidence is not calibrated",)
+            return (f"{given}, nothing to train on: {NOT_CALIBRATED}",)
         if len(split.held_out) == 0:
-            return (f"{given}, little to train on: confidence is not calibrated",)
+            return (f"{given}, little to train on: {NOT_CALIBRATED}",)
+        if not split.has_sufficient:
+            return (f"{given}, few to train on: {NOT_CALIBRATED}",)
         return ()
 
 
