@@ -162,7 +162,7 @@ def measure_pair(
     """Align a pair of graphs and score the links; with an update if a tenth is held back."""
     left, right, gold = read_pair(data, PAIRS[pair], random.Random(shuffle))
     random.Random(draw).shuffle(gold)
-    trusted = _select_one_to_one(gold[: round(seeds * len(gold))])
+    trusted = select_one_to_one(gold[: round(seeds * len(gold))])
     share = HELD_BACK_SHARE if held_back else 0.0
     graphs = _hold_back(left, share), _hold_back(right, share)
     known = [{head for head, _, _ in early} for early, _ in graphs]
@@ -220,7 +220,7 @@ def read_pair(
     return graphs[0], graphs[1], gold
 
 
-def _select_one_to_one(links: Sequence[tuple[str, str]]) -> NamePairs:
+def select_one_to_one(links: Sequence[tuple[str, str]]) -> NamePairs:
     """Keep the first link of each entity: trusted links are one-to-one."""
     used: set[tuple[int, str]] = set()
     kept = []

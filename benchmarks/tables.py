@@ -529,6 +529,25 @@ def average(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+def target_precision_table() -> Table:
+    """Precision and number of links for each target precision."""
+    targets = ("0.9", "0.95", "0.99")
+    names = [name for target in targets for name in (f"{target}: precision", "links")]
+    table = [["data", "t", "seeds", *names, "said"]]
+    for row in read_rows("target_precision.json"):
+        if row["validation"]:
+            continue
+        chosen = [row[target] for target in targets]
+        cells = [
+            cell for one in chosen for cell in (format_number(one["precision"]), str(one["links"]))
+        ]
+        problems = [target for target in targets if row[target]["problem"]]
+        seeds = f"{row['seeds']:.0%}" if "seeds" in row else "given"
+        said = f"no promise of {', '.join(problems)}" if problems else ""
+        table.append([row["data"], str(row["t"]), seeds, *cells, said])
+    return add_dashes(table)
+
+
 def removal_table() -> Table:
     """Quality after triples are removed and added again."""
     table = [["dataset", "removed", "triples", "F1 before", "F1 without them",
@@ -626,6 +645,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "names": names_table,
         "named": names_cases_table,
         "real data": real_data_table,
+        "target precision": target_precision_table,
         "removal": removal_table,
     },
 }

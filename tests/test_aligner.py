@@ -209,14 +209,32 @@ def test_a_confidence_brings_in_proposals_or_drops_links(
     [
         (1, ["Oslo"]),
         (0.75, ["Oslo", "Trondheim"]),
-        (0.61, ["Oslo", "Trondheim", "Bergen"]),  # (1 + 1/2 + 1/3) / 3
-        (0.52, ["Oslo", "Trondheim", "Bergen", "Rome"]),  # and 1/4
+        (0.61, ["Oslo", "Trondheim", "Bergen"]),  # 1, 1/2, and 1/3 as 0.37
+        (0.52, ["Oslo", "Trondheim", "Bergen", "Rome"]),  # and 1/4 as 0.30
     ],
 )
 def test_a_target_precision_gives_the_longest_list_that_promises_it(
     towns: Aligner, precision: float, wanted: list[str]
 ) -> None:
     assert chosen(towns.links(target_precision=precision)) == wanted
+
+
+def test_a_precision_that_no_link_can_promise_is_told(towns: Aligner) -> None:
+    # Without Oslo the best link is Trondheim – Тронхейм, with one neighbour of two.
+    towns.reject([("Oslo", "Осло")])
+    assert towns.find_target_problem(0.5) == ""
+    problem = towns.find_target_problem(0.99)
+    assert problem == "no link is sure enough to promise a precision of 0.99"
+    assert chosen(towns.links(target_precision=0.99)) == []
+
+
+def test_a_precision_without_calibration_is_a_guess(tmp_path: Path) -> None:
+    left = [("Oslo", "in", "Norway"), ("Bergen", "in", "Norway"), ("Norway", "by", "Sea")]
+    right = [("Ansloa", "sita", "Norvegia"), ("Norvegia", "ad", "Mare")]
+    aligner = Aligner.create(tmp_path / "a", left, right, [("Norway", "Norvegia")])
+    assert not aligner.status().reports[-1].calibrated
+    problem = aligner.find_target_problem(0.1)
+    assert problem.startswith("a precision of 0.1 cannot be promised: too few trusted links")
 
 
 def test_a_persons_word_outranks_a_proposal(towns: Aligner) -> None:

@@ -47,12 +47,12 @@ def row(what: str, left: int, right: int, *rest: object) -> LinkDifference:
 
 def test_the_net_difference_of_two_versions(story: Aligner) -> None:
     assert story.diff(0, 2) == [
-        row("retracted", 2, 2, 0.6, None, 1, "as said in version 1"),
-        row("rejected", 3, 3, 0.7, None, 2, "as said in version 2"),
-        row("revised", 2, 4, None, 0.9, 1, "as said in version 1"),
+        row("retracted", 2, 2, 0.6, None, 1, "as said in version 1", ""),
+        row("rejected", 3, 3, 0.7, None, 2, "as said in version 2", ""),
+        row("revised", 2, 4, None, 0.9, 1, "as said in version 1", ""),
         # Its right entity was the one of 2 before.
-        row("revised", 4, 2, None, 0.5, 2, "as said in version 2"),
-        row("confirmed", 1, 1, 0.8, 1.0, 2, "as said in version 2"),
+        row("revised", 4, 2, None, 0.5, 2, "as said in version 2", ""),
+        row("confirmed", 1, 1, 0.8, 1.0, 2, "as said in version 2", ""),
     ]
     assert [each.kind for each in story.diff(0, 1)] == ["retracted", "revised", "rescored"]
     assert story.diff(1, 1) == []
@@ -70,7 +70,7 @@ def test_backwards_it_is_the_inverse(story: Aligner) -> None:
 
 def test_a_rejection_of_what_was_no_link_is_a_difference(tmp_path: Path) -> None:
     aligner = aligner_of(tmp_path / "state", [[], [(EventKind.REJECTED, 0, 1, 0.0)]])
-    assert aligner.diff(0, 1) == [row("rejected", 0, 1, None, None, 1, "as said in version 1")]
+    assert aligner.diff(0, 1) == [row("rejected", 0, 1, None, None, 1, "as said in version 1", "")]
     assert aligner.diff(1, 0)[0].kind == "withdrawn"
     assert aligner.changes(0) == []
 
@@ -80,6 +80,7 @@ def test_a_link_that_made_way_without_a_word_has_a_reason(tmp_path: Path) -> Non
     gone, _ = aligner_of(tmp_path / "state", steps).diff(0, 1)
     assert (gone.kind, gone.version) == ("retracted", 1)
     assert gone.reason == f"replaced by {LEFT[0]} – {RIGHT[1]}"
+    assert gone.cause == "better rival"
 
 
 def test_the_history_from_a_version_on(story: Aligner) -> None:
@@ -95,7 +96,7 @@ def test_a_feed_removes_before_it_adds(story: Aligner) -> None:
     ]  # fmt: skip
     assert lines[0] == {
         "op": "remove", "left": LEFT[3], "right": RIGHT[3], "score": 0.7, "origin": "found",
-        "version": 2, "reason": "as said in version 2",
+        "version": 2, "reason": "as said in version 2", "cause": "",
     }  # fmt: skip
 
 

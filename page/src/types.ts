@@ -93,7 +93,7 @@ export interface LinkEvent {
   decided_at: string;
   comment: string;
   waiting: boolean;
-  cause: "decision" | "update";
+  cause: string;
 }
 
 export interface Neighbour {

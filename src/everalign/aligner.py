@@ -42,7 +42,7 @@ from everalign.report import collect_report, format_report
 from everalign.results import ResultList
 from everalign.review.answers import Answer, record_answer, undo_answer
 from everalign.review.decision_files import import_decisions
-from everalign.select import Selection, check_fraction, iterate_links
+from everalign.select import Selection, check_fraction, find_target_problem, iterate_links
 from everalign.session import AlignmentSession, verify_alignment
 from everalign.state import Side, StateStore
 from everalign.state.backup import copy_state
@@ -826,6 +826,24 @@ class Aligner:
         with self._read() as session:
             session.check_started()
             return export_links(session, stream, format, style or ExportStyle(), selection, at)
+
+    def find_target_problem(self, target_precision: float, *, at: int | None = None) -> str:
+        """Find out why the links for a target precision may be less precise.
+
+        Args:
+            target_precision: As in `links`.
+            at: The version; None for the last one with the waiting decisions on top.
+
+        Returns:
+            One line; empty if the links that `links` lists can be expected to be this precise.
+
+        Raises:
+            ConfigError: The precision is out of range, or the scores are no probabilities.
+            StateError: There is no such version.
+        """
+        with self._read() as session:
+            session.check_started()
+            return find_target_problem(session, target_precision, at)
 
     def find_entity(self, text: str, side: Side | None = None) -> str:
         """Find the entity that a person means.

@@ -12,8 +12,9 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from everalign.causes import RetractionCause
 from everalign.decide import name_decision
 from everalign.explain import find_entity, name_contradicted
 from everalign.graph import NameIndex
@@ -186,6 +187,7 @@ class _EventDescriber:
                 event.score,
                 describe_reason(event, self.left, self.right),
                 *_describe_cause(cause),
+                cause=event.cause.value,
             )
         for decision in decisions:
             if decision.number not in told:
@@ -232,7 +234,9 @@ def list_differences(session: AlignmentSession, before: int, after: int) -> list
             *interval.names(pair),
             _find_score(interval.before, pair),
             _find_score(interval.after, pair),
-            *interval.describe_last_event(pair),
+            (last := interval.describe_last_event(pair)).version,
+            last.reason,
+            last.cause,
         )
         for pair, kind in compare_links(interval.before, interval.after).items()
     ]
@@ -270,7 +274,9 @@ def list_link_changes(
             *interval.names(pair),
             state.score,
             describe_origin(state),
-            *interval.describe_last_event(pair),
+            (last := interval.describe_last_event(pair)).version,
+            last.reason,
+            last.cause,
             known,
         )
         for operation, pair, state, known in removed + added
@@ -376,6 +382,14 @@ def _compare_unlinked(pair: Pair, before: LinkSet, after: LinkSet) -> str:
     return "rejected" if rejected else "withdrawn"
 
 
+class _LastEvent(NamedTuple):
+    """What the last event of a pair tells."""
+
+    version: int
+    reason: str
+    cause: str
+
+
 @dataclass(frozen=True)
 class _VersionInterval:
     """What differs between two versions, and the last event of each pair between them."""
@@ -391,14 +405,17 @@ class _VersionInterval:
     def names(self, pair: Pair) -> tuple[str, str]:
         return self.left_names[pair[0]], self.right_names[pair[1]]
 
-    def describe_last_event(self, pair: Pair) -> tuple[int, str]:
-        """Give the version and the reason of the last event of a pair."""
+    def describe_last_event(self, pair: Pair) -> _LastEvent:
+        """Give the version, the reason and the cause of the last event of a pair."""
         if event := self.last_events.get(pair):
-            return event.version, describe_reason(event, self.left_names, self.right_names)
+            reason = describe_reason(event, self.left_names, self.right_names)
+            return _LastEvent(event.version, reason, event.cause.value)
         # Without an event of its own, a link can only have made way for another one.
         competing = self.partners_after.competing_pairs(pair)
         names = " and ".join(" – ".join(self.names(other)) for other in competing)
-        return self.end, f"replaced by {names}" if names else ""
+        if not names:
+            return _LastEvent(self.end, "", RetractionCause.UNKNOWN.value)
+        return _LastEvent(self.end, f"replaced by {names}", RetractionCause.BETTER_RIVAL.value)
 
 
 def _read_interval(session: AlignmentSession, before: int | None, after: int) -> _VersionInterval:

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from importlib.metadata import version as read_package_version
 from pathlib import Path
 from time import perf_counter
@@ -23,6 +24,7 @@ from everalign._memory_limit import check_scratch_room
 from everalign._platform import peak_memory_mb
 from everalign._progress import Progress, no_progress
 from everalign.cardinality import Cardinality
+from everalign.causes import RetractionCause
 from everalign.changeset import ChangeSet, StateBefore, encode_change_set, encode_revert
 from everalign.config import Config
 from everalign.errors import ConfigError, StateError
@@ -34,11 +36,13 @@ from everalign.methods import (
     CandidateChanges,
     CheckingMethod,
     IncrementalMethod,
+    Method,
     create_method,
     get_method_entry,
     list_methods,
     resolve_file_settings,
 )
+from everalign.retractions import RetractionReasons
 from everalign.scope import resolve_classes
 from everalign.session import AlignmentSession, convert_recorded
 from everalign.state import Delta, Json, StateStore
@@ -47,8 +51,8 @@ from everalign.state.folding import RemovalChanges
 from everalign.state.inbox import RecordedDecision
 from everalign.state.ledger import (
     MERGE_RULES,
+    EventExplainer,
     EventKind,
-    EventReason,
     LedgerEvent,
     LinkSet,
     Pair,
@@ -57,6 +61,7 @@ from everalign.state.ledger import (
     diff_links,
     keep_found_only,
     merge_links,
+    prepend_reason,
     replay_events,
 )
 from everalign.state.link_table import list_entities
@@ -70,7 +75,7 @@ logger = logging.getLogger(__name__)
 EntitySets = tuple[set[int], set[int]]
 
 # What is noted of a version holds for as long as the state of the method is in use.
-REMARKS = ("threshold", "notes", "contradicted_count", "contradicted_links")
+REMARKS = ("threshold", "notes", "calibrated", "contradicted_count", "contradicted_links")
 # Contradicted links that the status shows; all of them can be asked for.
 MAX_REMARKED_LINKS = 10
 # Version reports count the events of these kinds; a new score alone is not counted.
@@ -376,7 +381,7 @@ def diff_local_links(
     entities: EntitySets,
     found: Sequence[ScoredPair],
     version: int,
-    find_reason: EventReason | None = None,
+    explain: EventExplainer | None = None,
     decision_events: Sequence[LedgerEvent] = (),
 ) -> list[LedgerEvent]:
     """Compute the events by which the found links of some entities are replaced.
@@ -388,7 +393,7 @@ def diff_local_links(
         entities: Left and right entities, all of whose found links are replaced.
         found: Their links from now on. Pairs that people have decided otherwise are left out.
         version: The version of the events.
-        find_reason: Returns a further reason for an event, or an empty string.
+        explain: Adds causes and reasons to the events.
         decision_events: The events of decisions of the same version, which come before.
 
     Returns:
@@ -408,7 +413,7 @@ def diff_local_links(
     kept = [link for link in kept if not partners.competing_pairs(link.pair)]
     known = {link.pair for link in new}
     after = [*new, *(link for link in kept if link.pair not in known)]
-    return diff_links(links.found_links, after, version, find_reason, cardinality=cardinality)
+    return diff_links(links.found_links, after, version, explain, cardinality=cardinality)
 
 
 def list_version_reports(session: AlignmentSession, first: int = 0) -> list[VersionReport]:
@@ -570,7 +575,7 @@ def _run_method(
     links = replay_events(decision_events, store.read_links())
     return _Outcome(
         MethodOutput.from_all(method.save(), _list_pairs(found.proposed())),
-        _diff_found(context, found, links),
+        _diff_found(context, method, found, links),
         {
             **_remark(found),
             **_remark_contradicted(method),
@@ -594,7 +599,7 @@ def _store_changes(
         (set(changes.left.tolist()), set(changes.right.tolist())),
         _list_pairs(pairs.accepted()),
         version,
-        _explain_loss(context),
+        RetractionReasons(context, method, pairs).explain,
         decision_events,
     )
     return _Outcome(
@@ -611,7 +616,7 @@ def _store_changes(
 
 
 def _diff_found(
-    context: UpdateContext, found: CandidatePairs, links: LinkSet
+    context: UpdateContext, method: Method, found: CandidatePairs, links: LinkSet
 ) -> list[LedgerEvent]:
     """Merge found links with those in force; an entity that lost facts must be found again."""
     reduced = context.entities_with_removed_facts()
@@ -628,8 +633,11 @@ def _diff_found(
     new = merge_links(
         kept, accepted, rule, links.confirmed_pairs, links.rejected_pairs, cardinality
     )
-    version, reason = context.session.store.next_version(), _explain_loss(context)
-    return diff_links(links.found_links, new, version, reason, cardinality=cardinality)
+    version, explain = (
+        context.session.store.next_version(),
+        RetractionReasons(context, method, found).explain,
+    )
+    return diff_links(links.found_links, new, version, explain, cardinality=cardinality)
 
 
 def _diff_reverted(
@@ -646,28 +654,20 @@ def _diff_reverted(
         links.found_links,
         past.found_links,
         version,
-        lambda _: f"reverted to version {target}",
+        partial(_explain_revert, target),
         min_score_change=0,
         cardinality=links.cardinality,
     )
 
 
-def _explain_loss(context: UpdateContext) -> EventReason:
-    """Explain events of links whose entities have lost facts."""
-    reduced = context.entities_with_removed_facts()
-    left, right = context.presence_changes
-    removed = set(left.gone.tolist()), set(right.gone.tolist())
-
-    def explain(event: LedgerEvent) -> str:
-        # A link that is new was found in spite of the loss.
-        if event.kind not in (EventKind.RETRACTED, EventKind.RESCORED):
-            return ""
-        if _has_entity_in(event.pair, removed):
-            return "an entity was removed"
-        lost = _has_entity_in(event.pair, reduced)
-        return "facts of its entities were removed" if lost else ""
-
-    return explain
+def _explain_revert(target: int, events: Sequence[LedgerEvent]) -> list[LedgerEvent]:
+    explained = [prepend_reason(event, f"reverted to version {target}") for event in events]
+    return [
+        event._replace(cause=RetractionCause.REVERT)
+        if event.kind is EventKind.RETRACTED
+        else event
+        for event in explained
+    ]
 
 
 def _has_entity_in(pair: Pair, entities: EntitySets) -> bool:
@@ -683,7 +683,11 @@ def _remark(found: CandidatePairs) -> dict[str, Json]:
     """Note what holds for all candidate pairs."""
     # JSON has no infinity.
     threshold = float(found.threshold) if math.isfinite(found.threshold) else None
-    return {"threshold": threshold, "notes": list(found.notes)}
+    return {
+        "threshold": threshold,
+        "notes": list(found.notes),
+        "calibrated": found.calibrated,
+    }
 
 
 def _remark_contradicted(method: object) -> dict[str, Json]:

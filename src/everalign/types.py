@@ -165,6 +165,10 @@ class LinkEvent:
         decided_at: When that decision was recorded (ISO 8601, UTC).
         comment: What its author wrote.
         waiting: Whether it is a decision that no version has taken up yet.
+        cause: What ended a link that was retracted, rejected or withdrawn: "decision", "lost
+            evidence", "new evidence", "better rival", "relearned models", "new shares", "out of
+            scope" or "revert" (`RetractionCause` in `everalign.causes`). Empty for other events,
+            and if the method cannot tell.
     """
 
     version: int | None
@@ -177,6 +181,7 @@ class LinkEvent:
     decided_at: str = ""
     comment: str = ""
     waiting: bool = False
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -231,6 +236,7 @@ class LinkDifference:
         after: Score at the second; None if it is no link.
         version: The version of the last event of the pair between the two.
         reason: The reason of that event.
+        cause: The cause of that event, as in `LinkEvent`.
     """
 
     kind: str
@@ -240,6 +246,7 @@ class LinkDifference:
     after: float | None
     version: int
     reason: str
+    cause: str
 
 
 @dataclass(frozen=True)
@@ -276,6 +283,8 @@ class VersionReport:
         trained: Whether a method that updates locally was trained: for the first version, and
             again after much has changed.
         notes: Remarks of the method.
+        calibrated: Whether there were enough trusted links to calibrate confidence; without them
+            it is a guess.
     """
 
     version: int
@@ -304,6 +313,7 @@ class VersionReport:
     threshold: float | None = None
     trained: bool = False
     notes: tuple[str, ...] = ()
+    calibrated: bool = True
 
 
 @dataclass(frozen=True)

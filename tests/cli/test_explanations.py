@@ -58,6 +58,8 @@ def test_links_by_confidence_and_by_precision(everalign_toy: Run, state: Path) -
     assert names("--min-confidence", 0.3) == ["Oslo", "Trondheim", "Bergen"]
     assert names("--min-confidence", 0.9) == ["Oslo"]
     assert names("--target-precision", 0.52) == ["Oslo", "Trondheim", "Bergen", "Rome"]
+    refused = everalign_toy("links", "state", "--at", 0, "--target-precision", 0.52)
+    assert refused.stderr == ""
     options = ("--json", "--found-only", "--min-confidence", 0)
     links = json.loads(everalign_toy("links", "state", *options).stdout)
     assert [link["origin"] for link in links] == ["found", "found", "proposed", "proposed"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from everalign.causes import RetractionCause
 from everalign.state.ledger import EventKind, LedgerEvent, ScoredPair, diff_links
+
+BETTER_RIVAL = RetractionCause.BETTER_RIVAL
 
 
 def test_a_link_between_unlinked_entities_is_added() -> None:
@@ -21,8 +24,19 @@ def test_a_link_that_replaces_two_links_names_both_and_they_name_it() -> None:
     before = [ScoredPair(1, 10, 0.5), ScoredPair(2, 20, 0.6)]
     events = diff_links(before, [ScoredPair(1, 20, 0.7)], 4)
     assert events == [
-        LedgerEvent(4, EventKind.RETRACTED, 1, 10, 0.5, "replaced by", competing_right=20),
-        LedgerEvent(4, EventKind.RETRACTED, 2, 20, 0.6, "replaced by", competing_left=1),
+        LedgerEvent(
+            4,
+            EventKind.RETRACTED,
+            1,
+            10,
+            0.5,
+            "replaced by",
+            competing_right=20,
+            cause=BETTER_RIVAL,
+        ),
+        LedgerEvent(
+            4, EventKind.RETRACTED, 2, 20, 0.6, "replaced by", competing_left=1, cause=BETTER_RIVAL
+        ),
         LedgerEvent(
             4, EventKind.REVISED, 1, 20, 0.7, "replaces", competing_left=2, competing_right=10
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from everalign.causes import RetractionCause
 from everalign.state.ledger import (
     EventKind,
     LedgerEvent,
@@ -14,6 +15,8 @@ from everalign.state.ledger import (
     reject_pairs,
     replay_events,
 )
+
+BETTER_RIVAL = RetractionCause.BETTER_RIVAL
 
 
 def event(version: int, kind: EventKind, left: int, right: int, score: float = 0.8) -> LedgerEvent:
@@ -58,8 +61,19 @@ def test_confirming_a_link_in_force_marks_it_as_confirmed() -> None:
 def test_confirming_retracts_competing_links() -> None:
     events = confirm_pairs(LINKED, [(1, 20)], 1, "seed")
     assert events == [
-        LedgerEvent(1, EventKind.RETRACTED, 2, 20, 0.8, "replaced by", competing_left=1),
-        LedgerEvent(1, EventKind.RETRACTED, 1, 10, 0.8, "replaced by", competing_right=20),
+        LedgerEvent(
+            1, EventKind.RETRACTED, 2, 20, 0.8, "replaced by", competing_left=1, cause=BETTER_RIVAL
+        ),
+        LedgerEvent(
+            1,
+            EventKind.RETRACTED,
+            1,
+            10,
+            0.8,
+            "replaced by",
+            competing_right=20,
+            cause=BETTER_RIVAL,
+        ),
         LedgerEvent(
             1, EventKind.CONFIRMED, 1, 20, 1.0, "seed", competing_left=2, competing_right=10
         ),

@@ -177,7 +177,7 @@ selection_options = combine_options(
         "--target-precision",
         type=float,
         metavar="P",
-        help="Print as many found links and proposals as this expected precision allows.",
+        help="Print as many found links and proposals as can be expected to be this precise.",
     ),
     click.option("--found-only", is_flag=True, help="Leave out given links."),
     version_option,

@@ -38,6 +38,7 @@ from everalign.cli.output import (
 from everalign.cli.terminal import EntityFormatter
 
 if TYPE_CHECKING:
+    from everalign import Aligner
     from everalign.types import Link, LinkEvent
 
 EXPORT_FORMATS = ("tsv", "nt", "ttl", "sssom", "alignment", "jsonl", "parquet")
@@ -95,6 +96,7 @@ def links(
     aligner = open_aligner(state)
     if as_json:
         print_json_list(aligner.iterate_links(**selection))
+        _print_target_problem(aligner, selection["target_precision"], selection["at"])
         return
     preferred = choose_languages(state, languages)
     formatter = EntityFormatter(aligner, preferred)
@@ -112,6 +114,7 @@ def links(
             skolem_base=skolem_base,
         )
         print_skipped(aligner.export(sys.stdout.buffer, format_name, style, **selection))
+    _print_target_problem(aligner, selection["target_precision"], selection["at"])
 
 
 @click.command(
@@ -200,6 +203,17 @@ def export(
             found_only=found_only,
         )
     print_skipped(result)
+    _print_target_problem(aligner, target_precision, at)
+
+
+def _print_target_problem(
+    aligner: Aligner, target_precision: float | None, at: int | None
+) -> None:
+    """Say on standard error if the links may be less precise than they were to be."""
+    if target_precision is None:
+        return
+    if problem := aligner.find_target_problem(target_precision, at=at):
+        click.echo(problem, err=True)
 
 
 def _iterate_shown(links: Iterable[Link], formatter: EntityFormatter) -> Iterator[list[object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -77,6 +77,7 @@ class CandidatePairs:
         score: Scores; higher is better.
         threshold: Pairs that score less become proposals and not links.
         notes: Sentences for people about all of the pairs.
+        calibrated: Whether there was enough to calibrate scores of a method that calibrates them.
     """
 
     left: NDArray[np.int64]
@@ -85,6 +86,7 @@ class CandidatePairs:
     # Without a threshold every pair becomes a link.
     threshold: float = -np.inf
     notes: tuple[str, ...] = ()
+    calibrated: bool = True
 
     @staticmethod
     def from_columns(
@@ -96,7 +98,7 @@ class CandidatePairs:
             left: Left entity ids.
             right: Right entity ids.
             score: Scores.
-            rest: `threshold` and `notes`, if any.
+            rest: `threshold`, `notes` and `calibrated`, if any.
 
         Returns:
             The candidate pairs.
@@ -165,6 +167,4 @@ class CandidatePairs:
         return self._select_rows(np.flatnonzero(~(self.score >= self.threshold)))
 
     def _select_rows(self, rows: NDArray[np.intp]) -> CandidatePairs:
-        return CandidatePairs(
-            self.left[rows], self.right[rows], self.score[rows], self.threshold, self.notes
-        )
+        return replace(self, left=self.left[rows], right=self.right[rows], score=self.score[rows])

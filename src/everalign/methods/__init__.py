@@ -14,6 +14,7 @@ from everalign.methods.base import (
     IncrementalMethod,
     Method,
     RelationMatch,
+    RetractionExplainer,
     ScoringMethod,
     StateArrays,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Method",
     "MethodEntry",
     "RelationMatch",
+    "RetractionExplainer",
     "ScoringMethod",
     "StateArrays",
     "create_method",

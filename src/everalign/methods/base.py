@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from everalign._progress import Progress
 from everalign.cardinality import Cardinality
+from everalign.causes import RetractionCause
 from everalign.graph import AttributeTriples, Graph, IntArray
 from everalign.matching import NO_PAIRS, CandidatePairs
 
@@ -461,6 +462,24 @@ class CheckingMethod(Protocol):
 
         Returns:
             These links, the least probable first.
+        """
+        ...
+
+
+# Checked at run time: of other methods it is only known which rival took the place of a link.
+@runtime_checkable
+class RetractionExplainer(Protocol):
+    """A method that can tell why a link is none any more, after `fit` or `update`."""
+
+    def find_retraction_cause(self, left: int, right: int) -> RetractionCause:
+        """Find out why the last `fit` or `update` ended a link.
+
+        Args:
+            left: Left entity.
+            right: Right entity.
+
+        Returns:
+            The cause; `RetractionCause.UNKNOWN` if the method cannot tell.
         """
         ...
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from everalign._progress import Progress
+from everalign.causes import RetractionCause
 from everalign.config import build_settings
 from everalign.matching import CandidatePairs
 from everalign.matching.csls import normalise_rows
@@ -134,6 +135,18 @@ class Combined:
             The pairs with their inclusion in both directions, best first.
         """
         return self._evidence.relations(task)
+
+    def find_retraction_cause(self, left: int, right: int) -> RetractionCause:
+        """Find out why the last fit or update has ended a link.
+
+        Args:
+            left: Left entity.
+            right: Right entity.
+
+        Returns:
+            The cause by evidence; ContEA only gives it vectors.
+        """
+        return self._evidence.find_retraction_cause(left, right)
 
     def save(self) -> StateArrays:
         """Return the state of both methods as arrays.

@@ -214,7 +214,7 @@ def describe_events(namer: Namer, events: Iterable[LinkEvent]) -> list[Event]:
             decided_at=event.decided_at,
             comment=event.comment,
             waiting=event.waiting,
-            cause="decision" if event.decided_at else "update",
+            cause=event.cause,
         )
 
     return [describe(event) for event in events]

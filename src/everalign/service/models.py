@@ -153,7 +153,7 @@ class Event(Shape):
     decided_at: str
     comment: str
     waiting: bool
-    cause: Literal["decision", "update"]
+    cause: str
 
 
 class DecisionModel(Shape):

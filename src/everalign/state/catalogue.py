@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from everalign.cardinality import Cardinality
+from everalign.causes import RetractionCause
 from everalign.config import Config
 from everalign.state.checksums import add_checksum, check_rows
 from everalign.state.database import Database, build_indexes_after
@@ -47,6 +48,7 @@ from everalign.state.names import (
 
 # Looking a kind up here is faster than calling the enum, once for each event of a long history.
 _EVENT_KINDS = {kind.value: kind for kind in EventKind}
+_CAUSES = {cause.value: cause for cause in RetractionCause}
 
 # To write the whole database again is worth it for more free pages than this.
 MAX_FREE_SHARE = 0.1
@@ -57,7 +59,7 @@ _VERSION_COLUMNS = (
 )
 _EVENT_COLUMNS = (
     "number, version, kind, left_id, right_id, score, reason, competing_left, competing_right,"
-    " decision, checksum"
+    " decision, cause, checksum"
 )
 
 
@@ -341,8 +343,11 @@ class Catalogue:
             sql, first, after, min(last, self.last_version), *ids.values(), limit
         )
         return [
-            (number, LedgerEvent(version, _EVENT_KINDS[kind], *rest))
-            for number, version, kind, *rest in check_rows(rows, "event")
+            (
+                number,
+                LedgerEvent(version, _EVENT_KINDS[kind], *rest)._replace(cause=_CAUSES[cause]),
+            )
+            for number, version, kind, *rest, cause in check_rows(rows, "event")
         ]
 
     def find_last_event(self, version: int) -> int:
@@ -555,11 +560,15 @@ def insert_events(connection: sqlite3.Connection, events: Iterable[LedgerEvent])
     """
     first = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM event").fetchone()[0]
     connection.executemany(
-        "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             # The score as a plain float: its text is part of the checksum.
             add_checksum(
-                (number, event[0], event.kind.value, *event.pair, float(event[4]), *event[5:])
+                (
+                    *(number, event.version, event.kind.value, *event.pair, float(event.score)),
+                    *event[5:-1],
+                    event.cause.value,
+                )
             )
             for number, event in enumerate(events, first)
         ),

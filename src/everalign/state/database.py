@@ -125,6 +125,7 @@ CREATE TABLE event (
     competing_left INTEGER,
     competing_right INTEGER,
     decision INTEGER,          -- number of the decision in the inbox that caused it
+    cause TEXT NOT NULL,       -- what ended the link; empty if nothing did
     checksum INTEGER NOT NULL
 );
 CREATE INDEX event_of_version ON event (version);

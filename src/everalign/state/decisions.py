@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from everalign.cardinality import Cardinality
+from everalign.causes import RetractionCause
 from everalign.graph import IntArray
 from everalign.state.ledger import (
     EventKind,
@@ -263,7 +264,7 @@ class DecisionEventBuilder:
             events += reject_pairs(replay_events(events, links), rejected, version)
         if dangling := self._pairs_of(DecisionKind.NO_COUNTERPART):
             events += _retract_dangling(dangling, replay_events(events, links), version)
-        return [self._add_request(event) for event in events]
+        return [self._add_cause(self._add_request(event)) for event in events]
 
     def _add_request(self, event: LedgerEvent) -> LedgerEvent:
         left, right = event.pair
@@ -271,6 +272,16 @@ class DecisionEventBuilder:
         causes = [event.pair, *event.competing_pairs, (left, NO_ENTITY), (NO_ENTITY, right)]
         numbers = [self.requests[pair] for pair in causes if pair in self.requests]
         return event._replace(decision=numbers[0]) if numbers else event
+
+    def _add_cause(self, event: LedgerEvent) -> LedgerEvent:
+        if event.kind not in (EventKind.RETRACTED, EventKind.REJECTED, EventKind.WITHDRAWN):
+            return event
+        cause = RetractionCause.DECISION
+        if self.reverted_to is not None:
+            cause = RetractionCause.REVERT
+        elif event.kind is EventKind.WITHDRAWN and self._is_removed(event.pair):
+            cause = RetractionCause.LOST_EVIDENCE
+        return event._replace(cause=cause)
 
     def _is_effective(self, pair: Pair) -> bool:
         kind = self.decisions.get(pair)

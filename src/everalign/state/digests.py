@@ -21,7 +21,7 @@ from everalign.state.intervals import FOREVER
 # and again when it ends.
 _EVENTS = """
     SELECT number, version, kind, left_id, right_id, score, reason, competing_left,
-        competing_right, decision, checksum FROM event WHERE version = ? ORDER BY number
+        competing_right, decision, cause, checksum FROM event WHERE version = ? ORDER BY number
 """
 _INTERVALS = {
     "link": ("left_id, since, right_id, until, score, born, status, checksum", 3),

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from everalign.cardinality import Cardinality
+from everalign.causes import RetractionCause
 from everalign.state.links import (
     LinkSet,
     LinkState,
@@ -32,8 +33,8 @@ from everalign.state.merge_rules import (
 
 __all__ = [
     "MERGE_RULES",
+    "EventExplainer",
     "EventKind",
-    "EventReason",
     "LedgerEvent",
     "LinkSet",
     "LinkState",
@@ -47,7 +48,9 @@ __all__ = [
     "merge_as_published",
     "merge_best_first",
     "merge_links",
+    "prepend_reason",
     "reject_pairs",
+    "replace_by",
     "replay_events",
     "withdraw_decisions",
 ]
@@ -98,6 +101,7 @@ class LedgerEvent(NamedTuple):
             link replaces another, the new one where it is replaced.
         competing_right: The right entity that competes for `left`, likewise.
         decision: The number of the decision in the inbox that caused it, if one did.
+        cause: What ended the link, if it is retracted, rejected or withdrawn and that is known.
     """
 
     version: int
@@ -109,6 +113,7 @@ class LedgerEvent(NamedTuple):
     competing_left: int | None = None
     competing_right: int | None = None
     decision: int | None = None
+    cause: RetractionCause = RetractionCause.UNKNOWN
 
     @property
     def pair(self) -> Pair:
@@ -117,18 +122,19 @@ class LedgerEvent(NamedTuple):
 
     @property
     def competing_pairs(self) -> list[Pair]:
-        """The links that this one replaces or is replaced by: none, one or two."""
+        """The links that this one replaces, or that take its place: none, one or two."""
         return list_competing_pairs(self.pair, self.competing_left, self.competing_right)
 
 
-EventReason: TypeAlias = Callable[[LedgerEvent], str]
+# Adds what is known of events besides the links themselves.
+EventExplainer: TypeAlias = Callable[[list[LedgerEvent]], list[LedgerEvent]]
 
 
 def diff_links(
     before: Sequence[ScoredPair],
     after: Sequence[ScoredPair],
     version: int,
-    find_reason: EventReason | None = None,
+    explain: EventExplainer | None = None,
     *,
     min_score_change: float = MIN_SCORE_CHANGE,
     cardinality: Cardinality = Cardinality.ONE_TO_ONE,
@@ -146,7 +152,7 @@ def diff_links(
         before: The links so far.
         after: The links from now on.
         version: The version of the events.
-        find_reason: Returns a further reason for an event, or an empty string.
+        explain: Adds causes and reasons to the events.
         min_score_change: The smallest change of a score that is recorded.
         cardinality: What both satisfy.
 
@@ -169,7 +175,7 @@ def diff_links(
             events.append(
                 LedgerEvent(version, EventKind.RESCORED, *link, "found with another score")
             )
-    return events if find_reason is None else [_add_reason(event, find_reason) for event in events]
+    return events if explain is None else explain(events)
 
 
 def replay_events(events: Iterable[LedgerEvent], start: LinkSet | None = None) -> LinkSet:
@@ -283,6 +289,47 @@ def withdraw_decisions(
     ]
 
 
+def replace_by(
+    event: LedgerEvent, reason: str, rival: tuple[int | None, int | None]
+) -> LedgerEvent:
+    """State that other pairs of the same entities took the place of a link.
+
+    >>> gone = LedgerEvent(2, EventKind.RETRACTED, 1, 10, 0.9, "no longer found")
+    >>> replace_by(gone, "replaced by", (None, 11)).competing_pairs
+    [(1, 11)]
+
+    Args:
+        event: The link is retracted.
+        reason: Why, in words that are followed by the other pairs.
+        rival: The left entity that the right one goes with now, and the right entity that the
+            left one does, as far as there are any.
+
+    Returns:
+        The event with its cause.
+    """
+    left, right = rival
+    return event._replace(
+        reason=reason,
+        competing_left=left,
+        competing_right=right,
+        cause=RetractionCause.BETTER_RIVAL,
+    )
+
+
+def prepend_reason(event: LedgerEvent, reason: str) -> LedgerEvent:
+    """Put a further reason before that of an event.
+
+    Args:
+        event: An event.
+        reason: The further reason.
+
+    Returns:
+        The event with both.
+    """
+    # In front: "replaced by" and "replaces" are followed by the competing pairs when shown.
+    return event._replace(reason=f"{reason}: {event.reason}")
+
+
 class _MutableLinkSet:
     """A set of links while events are applied to it; each of them keeps the cardinality."""
 
@@ -348,8 +395,8 @@ def _score_differs(score: float, old_score: float, min_score_change: float) -> b
 
 def _retraction(link: ScoredPair, new_partners: PartnerIndex, version: int) -> LedgerEvent:
     competing = new_partners.other_partners(link.pair)
-    reason = "no longer found" if competing == (None, None) else "replaced by"
-    return LedgerEvent(version, EventKind.RETRACTED, *link, reason, *competing)
+    event = LedgerEvent(version, EventKind.RETRACTED, *link, "no longer found")
+    return event if competing == (None, None) else replace_by(event, "replaced by", competing)
 
 
 def _addition(
@@ -359,12 +406,6 @@ def _addition(
     if competing == (None, None):
         return LedgerEvent(version, EventKind.ADDED, *link, reason)
     return LedgerEvent(version, EventKind.REVISED, *link, "replaces", *competing)
-
-
-def _add_reason(event: LedgerEvent, find_reason: EventReason) -> LedgerEvent:
-    # In front: "replaced by" and "replaces" are followed by the competing pairs when shown.
-    cause = find_reason(event)
-    return event._replace(reason=f"{cause}: {event.reason}") if cause else event
 
 
 def _competing_retractions(

@@ -30,6 +30,9 @@ class LinkChange(NamedTuple):
     reason: str
     """The reason of the last event of the link."""
 
+    cause: str
+    """What ended the link, if it was removed and that is known."""
+
     known: bool = False
     """Whether the receiver has this link already, with another score."""
 
@@ -66,7 +69,7 @@ def write_change_feed(
         ConfigError: The format is unknown, or does not fit the removals.
     >>> from io import BytesIO
     >>> stream = BytesIO()
-    >>> gone = LinkChange("remove", "urn:a", "urn:b", 0.5, "found", 2, "no longer found")
+    >>> gone = LinkChange("remove", "urn:a", "urn:b", 0.5, "found", 2, "no longer found", "")
     >>> write_change_feed([gone], stream, "patch", VersionRange("urn:1", "urn:2"))
     {}
     >>> print(stream.getvalue().decode().rstrip())

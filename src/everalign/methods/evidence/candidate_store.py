@@ -229,14 +229,7 @@ class CandidateStore:
         rows = before.find_rows(pairs.left[place], pairs.right[place])
         known = rows >= 0
         old, new = rows[known], pairs.row[place[known]]
-        has_kept = np.ones(len(new), dtype=np.bool_)
-        for name in EVIDENCE_COLUMNS:
-            if name in before.rows.names() and name in self.rows.names():
-                was, now = (
-                    np.nan_to_num(store.rows[name][chosen])
-                    for store, chosen in ((before, old), (self, new))
-                )
-                has_kept &= now >= min_evidence * was
+        has_kept = mark_kept_evidence((before, old), (self, new), min_evidence)
         earlier = np.where(has_kept, before.rows["confidence"][old], np.float32(0))
         self.rows["earlier_confidence"][new] = earlier
 
@@ -428,6 +421,27 @@ class CandidateStore:
         sizes = np.bincount(np.searchsorted(owners, keys // height), minlength=len(owners))
         place_blocks(*self.by_right, owners, sizes, first)
         self.lefts["left"][first : first + len(keys)] = keys % height
+
+
+def mark_kept_evidence(
+    before: tuple[CandidateStore, Row], after: tuple[CandidateStore, Row], min_evidence: float
+) -> BoolArray:
+    """Mark the candidates that have as much evidence as before.
+
+    Args:
+        before: A store, and the rows of the candidates in it.
+        after: A store, perhaps the same one, and their rows now.
+        min_evidence: Share of its earlier evidence that a candidate must still have.
+
+    Returns:
+        A mask over the candidates.
+    """
+    has_kept = np.ones(len(before[1]), dtype=np.bool_)
+    for name in EVIDENCE_COLUMNS:
+        if all(name in store.rows.names() for store, _ in (before, after)):
+            was, now = (np.nan_to_num(store.rows[name][row]) for store, row in (before, after))
+            has_kept &= now >= min_evidence * was
+    return has_kept
 
 
 class MatchStore:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._progress import Progress
+from everalign.causes import RetractionCause
 from everalign.graph import IntArray
 from everalign.literals import CachedMatches, MatchedLiterals, missing_package_note
 from everalign.literals.index import LiteralIndex, NewLiterals
@@ -43,6 +44,7 @@ from everalign.methods.evidence.incremental_state import (
     IncrementalState,
     PriorShares,
 )
+from everalign.methods.evidence.losses import LossCauses, explain_training
 from everalign.methods.evidence.propagation import GraphPair, Vectors, propagate
 from everalign.methods.evidence.relations import RelationInclusions, list_relation_matches
 from everalign.methods.evidence.saved_state import SavedChanges, list_decisions
@@ -60,6 +62,9 @@ from everalign.methods.evidence.updates import (
     settle_training,
     spread_change,
 )
+
+# Said by notes, which are stored with the state.
+NOT_CALIBRATED = "confidence is not calibrated"
 
 
 class Evidence:
@@ -89,6 +94,8 @@ class Evidence:
         self._fitted: AlignmentState | None = None
         # Of the last update, if it was a small one.
         self._changes: tuple[SavedChanges, LinkChanges] | None = None
+        # What ended links at the last training or update.
+        self._losses: LossCauses = {}
         # The state that the inclusions were computed from, and these.
         self._explained: tuple[AlignmentState, RelationInclusions] | None = None
 
@@ -138,7 +145,9 @@ class Evidence:
         changed, literal_matches = apply_change(state.blocks, change)
         spread_change(state.blocks, state.models, changed, progress, vectors)
         progress("selecting links", 0, 0)
-        links, shares, rows = conclude_update(state.blocks, state.models, state.shares)
+        links, shares, rows = conclude_update(
+            state.blocks, state.models, state.shares, state.threshold
+        )
         self._fitted = replace(state, shares=shares, changed_fact_count=changed_fact_count)
         self._changes = (
             SavedChanges.from_update(
@@ -146,6 +155,7 @@ class Evidence:
             ),
             links,
         )
+        self._losses = links.losses
 
     def _choose_start(self, task: AlignmentTask) -> MatchProbabilities | None:
         """The match probabilities that a training after the first one starts from."""
@@ -196,6 +206,7 @@ class Evidence:
             confidence[keep],
             threshold=self._state.threshold,
             notes=self._state.notes,
+            calibrated=not any(NOT_CALIBRATED in note for note in self._state.notes),
         )
 
     def save(self) -> StateArrays:
@@ -215,7 +226,7 @@ class Evidence:
         """
         self._fitted = AlignmentState.from_arrays(arrays, self.config).with_changes(changes)
         self.config = self._fitted.blocks.config
-        self._changes = None
+        self._changes, self._losses = None, {}
 
     def save_changes(self) -> StateArrays | None:
         """Return what the last update has changed.
@@ -309,6 +320,18 @@ class Evidence:
         graphs = replace(blocks.graphs, removed=blocks.excluded)
         doubts = doubts.select_rows(np.arange(len(doubts.pairs))[:max_count])
         return describe_doubts(graphs, blocks.matches.view, self._inclusions, doubts)
+
+    def find_retraction_cause(self, left: int, right: int) -> RetractionCause:
+        """Find out why the last training or update has ended a link.
+
+        Args:
+            left: Left entity.
+            right: Right entity.
+
+        Returns:
+            The cause; unknown if the pair was no link, or only another pair took its place.
+        """
+        return self._losses.get((left, right), RetractionCause.UNKNOWN)
 
     def candidate_scores(self) -> CandidateScores:
         """List all candidates, whether they are selected or not.
@@ -527,6 +550,9 @@ class Evidence:
         keeps_earlier = self._fitted is not None and not task.rescore_all
         before = self._state.blocks.candidates if keeps_earlier else None
         result = conclude_training(blocks, models, entity_counts, graphs, before)
+        if self._fitted is not None:
+            thresholds = self._fitted.threshold, result.threshold
+            self._losses = explain_training(self._fitted.blocks, blocks, thresholds)
         self._fitted = AlignmentState(
             models,
             blocks,
@@ -557,9 +583,11 @@ class Evidence:
         if candidate_count == 0:
             return ("no two entities share a matched neighbour: nothing to start from",)
         if models is None:
-            return (f"{given}, nothing to train on: confidence is not calibrated",)
+            return (f"{given}, nothing to train on: {NOT_CALIBRATED}",)
         if len(split.held_out) == 0:
-            return (f"{given}, little to train on: confidence is not calibrated",)
+            return (f"{given}, little to train on: {NOT_CALIBRATED}",)
+        if not split.has_sufficient:
+            return (f"{given}, few to train on: {NOT_CALIBRATED}",)
         return ()
 
 

@@ -44,6 +44,7 @@ from everalign.methods.evidence.incremental_state import (
     PriorShares,
 )
 from everalign.methods.evidence.link_rates import compute_link_rates
+from everalign.methods.evidence.losses import LossCauses, explain_update
 from everalign.methods.evidence.propagation import GraphPair, Vectors
 from everalign.methods.evidence.relations import RelationInclusions
 from everalign.methods.evidence.rescoring import Rescoring
@@ -459,16 +460,18 @@ class LinkChanges(NamedTuple):
         right: Right entities, ascending.
         pairs: The selected candidates with one of them.
         confidence: Confidence of each.
+        losses: The causes of links that the update has ended.
     """
 
     left: Offsets
     right: Offsets
     pairs: Pairs
     confidence: FloatArray
+    losses: LossCauses
 
 
 def conclude_update(
-    state: IncrementalState, models: TrainedModels, shares: PriorShares
+    state: IncrementalState, models: TrainedModels, shares: PriorShares, threshold: float
 ) -> tuple[LinkChanges, PriorShares, RowChanges]:
     """Compute confidence where candidates have changed, and select again.
 
@@ -476,6 +479,7 @@ def conclude_update(
         state: The alignment; changed.
         models: Gives what is known of entities without a candidate.
         shares: The prior of each group of entities.
+        threshold: The confidence from which candidates are links.
 
     Returns:
         What has changed for links, the prior with a group for the new entities, and the candidates
@@ -506,11 +510,15 @@ def conclude_update(
     earlier = store.get_earlier_confidence(new.row)
     store.column("confidence")[new.row] = soften_fall(confidence, earlier, state.config)
     changes = RowChanges.compare(state, owners, old_blocks, new)
-    links, flipped = _select_changed(state, changes)
+    chosen, flipped = _select_changed(state, changes)
+    losses = explain_update(state, owners, old_blocks, threshold)
+    links = LinkChanges(*chosen, losses)
     return links, shares, changes.include(flipped)
 
 
-def _select_changed(state: IncrementalState, changes: RowChanges) -> tuple[LinkChanges, Pairs]:
+def _select_changed(
+    state: IncrementalState, changes: RowChanges
+) -> tuple[tuple[Offsets, Offsets, Pairs, FloatArray], Pairs]:
     """Select again; returns what has changed for links, and for the selection."""
     store, dropped = state.candidates, changes.dropped
     # All candidates of these entities: a better or a lost rival decides about the others.
@@ -529,7 +537,7 @@ def _select_changed(state: IncrementalState, changes: RowChanges) -> tuple[LinkC
     )
     pairs = store.list_touching(left, right)
     pairs = Pairs(*(column[is_selected[pairs.row]] for column in pairs))
-    return LinkChanges(left, right, pairs, store.column("confidence")[pairs.row]), flipped
+    return (left, right, pairs, store.column("confidence")[pairs.row]), flipped
 
 
 def _add_share(
