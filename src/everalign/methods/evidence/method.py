@@ -65,6 +65,7 @@ from everalign.methods.evidence.updates import (
 
 # Said by notes, which are stored with the state.
 NOT_CALIBRATED = "confidence is not calibrated"
+ROUGH_ESTIMATE = "confidence is a rough estimate"
 
 
 class Evidence:
@@ -206,7 +207,9 @@ class Evidence:
             confidence[keep],
             threshold=self._state.threshold,
             notes=self._state.notes,
-            calibrated=not any(NOT_CALIBRATED in note for note in self._state.notes),
+            calibrated=not any(
+                note.endswith((NOT_CALIBRATED, ROUGH_ESTIMATE)) for note in self._state.notes
+            ),
         )
 
     def save(self) -> StateArrays:
@@ -587,7 +590,7 @@ class Evidence:
         if len(split.held_out) == 0:
             return (f"{given}, little to train on: {NOT_CALIBRATED}",)
         if not split.has_sufficient:
-            return (f"{given}, few to train on: {NOT_CALIBRATED}",)
+            return (f"{given}, few to train on: {ROUGH_ESTIMATE}",)
         return ()
 
 
