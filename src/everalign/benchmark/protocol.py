@@ -259,8 +259,11 @@ def _measure_snapshot(
     report: VersionReport,
     corrected: list[Correction] | None,
 ) -> SnapshotResult:
-    scores = aligner.evaluate(data.gold(t), at=report.version, scope="all").to_dict()
-    links = {(link.left, link.right) for link in aligner.links(at=report.version)}
+    gold = data.gold(t)
+    scores = aligner.evaluate(gold, at=report.version, scope="all").to_dict()
+    links = _list_pairs(aligner, report.version)
+    # An update should not lose links that are right.
+    lost = _list_pairs(aligner, report.version - 1) - links if report.version else None
     new_gold = data.new_gold(t) if t else []
     return {
         "t": t,
@@ -269,9 +272,14 @@ def _measure_snapshot(
         **{name: scores[name] for name in COUNT_FIELDS},
         "new_entity_recall": score_links(links, new_gold).recall if new_gold else None,
         "corrected": None if corrected is None else _count_corrected_links(corrected),
+        "correct_lost": None if lost is None else len(lost.intersection(gold)),
         **{name: getattr(report, name) for name in COST_FIELDS},
         **{kind: getattr(report, f"links_{kind}") for kind in LINK_CHANGES},
     }
+
+
+def _list_pairs(aligner: Aligner, version: int) -> set[tuple[str, str]]:
+    return {(link.left, link.right) for link in aligner.links(at=version)}
 
 
 def _count_corrected_links(corrected: list[Correction]) -> int:

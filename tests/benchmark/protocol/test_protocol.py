@@ -114,6 +114,8 @@ def test_the_records_have_what_the_paper_reports(
         assert record["peak_rss_mb"] > 0
     assert seen[0]["new_entity_recall"] is None
     assert 0 <= seen[2]["new_entity_recall"] <= 1
+    assert seen[0]["correct_lost"] is None
+    assert 0 <= seen[2]["correct_lost"] <= seen[2]["retracted"] + seen[2]["revised"]
 
 
 @pytest.mark.slow
