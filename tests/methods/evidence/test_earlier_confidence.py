@@ -66,7 +66,7 @@ def list_kept(aligner: Aligner) -> dict[tuple[str, str], float]:
     return kept
 
 
-def test_a_training_takes_half_and_a_full_pass_all(aligner: Aligner, sample: Sample) -> None:
+def test_a_training_takes_half_and_a_full_pass_no_more(aligner: Aligner, sample: Sample) -> None:
     before = {(link.left, link.right): link.score for link in aligner.links()}
     aligner.update(sample.left(1), sample.right(1))
     assert aligner.status().reports[-1].trained
@@ -76,7 +76,20 @@ def test_a_training_takes_half_and_a_full_pass_all(aligner: Aligner, sample: Sam
     for pair, part in kept.items():
         # Kept is as much as was taken.
         assert before[pair] - now[pair] == pytest.approx(part, abs=0.02)
+    # A full pass takes the place of the training: half of what was before that one is kept.
     aligner.update(full=True)
+    assert all(pair in before for pair in list_kept(aligner))
+    links = {(link.left, link.right): link.score for link in aligner.links()}
+    aligner.update(full=True)
+    assert {(link.left, link.right): link.score for link in aligner.links()} == links
+
+
+def test_without_a_training_since_the_first_a_full_pass_keeps_no_confidence(
+    aligner: Aligner,
+) -> None:
+    links = {(link.left, link.right): link.score for link in aligner.links()}
+    aligner.update(full=True)
+    assert {(link.left, link.right): link.score for link in aligner.links()} == links
     assert not list_kept(aligner)
 
 

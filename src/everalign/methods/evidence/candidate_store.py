@@ -216,12 +216,16 @@ class CandidateStore:
             return np.zeros(len(rows), dtype=np.float32)
         return self.rows["earlier_confidence"][rows]
 
-    def keep_earlier(self, before: CandidateStore, min_evidence: float) -> None:
+    def keep_earlier(
+        self, before: CandidateStore, min_evidence: float, *, is_full: bool = False
+    ) -> None:
         """Keep the confidence that candidates had before a training, unless they lost evidence.
 
         Args:
             before: The candidates before the training.
             min_evidence: Share of its earlier evidence that a candidate must still have.
+            is_full: Whether this is a full pass, which takes the place of the last training: then
+                it is the confidence before that one. So a second full pass changes nothing.
         """
         pairs = self.list_all()
         # Entities that have come since may have no place there.
@@ -230,7 +234,8 @@ class CandidateStore:
         known = rows >= 0
         old, new = rows[known], pairs.row[place[known]]
         has_kept = mark_kept_evidence((before, old), (self, new), min_evidence)
-        earlier = np.where(has_kept, before.rows["confidence"][old], np.float32(0))
+        was = before.get_earlier_confidence(old) if is_full else before.rows["confidence"][old]
+        earlier = np.where(has_kept, was, np.float32(0))
         self.rows["earlier_confidence"][new] = earlier
 
     def get_contributions(self, rows: Row) -> FloatArray:

@@ -549,10 +549,10 @@ class Evidence:
             held_out.probability,
         )
         progress("selecting links", 0, 0)
-        # A full pass starts from nothing.
-        keeps_earlier = self._fitted is not None and not task.rescore_all
-        before = self._state.blocks.candidates if keeps_earlier else None
-        result = conclude_training(blocks, models, entity_counts, graphs, before)
+        before = self._state.blocks.candidates if self._fitted is not None else None
+        result = conclude_training(
+            blocks, models, entity_counts, graphs, before, is_full=task.rescore_all
+        )
         if self._fitted is not None:
             thresholds = self._fitted.threshold, result.threshold
             self._losses = explain_training(self._fitted.blocks, blocks, thresholds)

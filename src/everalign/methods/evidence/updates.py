@@ -279,6 +279,8 @@ def conclude_training(
     entity_counts: NDArray[np.int64],
     graphs: GraphPair,
     before: CandidateStore | None,
+    *,
+    is_full: bool,
 ) -> LinkConfidence:
     """Compute the confidence of all candidates, and select by the cardinality.
 
@@ -288,13 +290,14 @@ def conclude_training(
         entity_counts: Numbers of left and right entities at each training so far.
         graphs: The graphs of the training.
         before: The candidates before the training, if there were any.
+        is_full: Whether this is a full pass.
 
     Returns:
         Confidence, threshold and shares; the confidence is that of the training alone.
     """
     store = state.candidates
     if before is not None:
-        store.keep_earlier(before, state.config.min_kept_evidence)
+        store.keep_earlier(before, state.config.min_kept_evidence, is_full=is_full)
     pairs = store.list_all()
     table = CandidateTable.from_pairs(pairs.left, pairs.right, graphs.sizes)
     result = compute_link_confidence(
