@@ -207,9 +207,7 @@ class Evidence:
             confidence[keep],
             threshold=self._state.threshold,
             notes=self._state.notes,
-            calibrated=not any(
-                note.endswith((NOT_CALIBRATED, ROUGH_ESTIMATE)) for note in self._state.notes
-            ),
+            calibrated=not any(NOT_CALIBRATED in note for note in self._state.notes),
         )
 
     def save(self) -> StateArrays:
