@@ -20,7 +20,7 @@ from everalign.types import Link
 
 # Mean confidences are sums of floats: 0.9 + 0.8 must reach a target precision of 0.85.
 ROUNDING_TOLERANCE = 1e-12
-# Where no trusted link could be held out to calibrate it, confidence is too sure. With its log-odds
+# Where no trusted link could be held out to calibrate it, confidence is too sure. With log-odds
 # times this, a target precision is reached with 50 trusted links of ZH-EN (decision 0030).
 UNCALIBRATED_SLOPE = 0.55
 # Entities whose names are looked up together.
