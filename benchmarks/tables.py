@@ -163,16 +163,21 @@ def evidence_table() -> Table:
     """Quality, calibration and cost of the evidence method at each snapshot."""
     table = [
         ["dataset", "t", "precision", "recall", "F1", "calibration error", "threshold",
-         "seconds", "peak memory, MB"]
+         "right links lost", "seconds", "peak memory, MB"]
     ]  # fmt: skip
     for dataset in DATASETS:
-        records = read_snapshots(f"evidence_{dataset}.json")
+        records, earlier = read_snapshots(f"evidence_{dataset}.json"), Row()
         for t in SNAPSHOTS:
             record = find_row(records, {"t": t}) or {}
             figures = ("precision", "recall", "f1", "calibration_error", "threshold")
             cells = [format_number(record.get(name)) for name in figures]
+            # Of those that were links before the update.
+            correct = round((earlier.get("precision") or 0) * (earlier.get("predicted") or 0))
+            lost = record.get("correct_lost")
+            cells.append(DASH if lost is None or not correct else f"{lost / correct:.1%}")
             costs = [format_number(record.get(name), 0) for name in ("seconds", "peak_rss_mb")]
             table.append([dataset if t == 0 else "", str(t), *cells, *costs])
+            earlier = record
     return table
 
 
@@ -548,6 +553,40 @@ def target_precision_table() -> Table:
     return add_dashes(table)
 
 
+def full_pass_table() -> Table:
+    """F1 of updates, of full passes after them, and of fresh starts."""
+    ways = ("update", "full", "again", "fresh")
+    names = ("update", "full pass", "second full pass", "fresh start")
+    table = [["data", "t", *(f"F1, {name}" for name in names)]]
+    for row in read_rows("full_pass.json"):
+        for snapshot in row["snapshots"]:
+            cells = [format_number(snapshot[way]["f1"]) for way in ways]
+            name = row["dataset"] if snapshot["t"] == 1 else ""
+            table.append([name, str(snapshot["t"]), *cells])
+    return add_dashes(table)
+
+
+def robustness_table() -> Table:
+    """Mean and range of scores under harmless perturbations, and how far links agree."""
+    metrics = {"f1": "F1", "precision": "precision", "touching_calibration_error": "calibration"}
+    columns = [column for name in metrics.values() for column in (f"{name}: mean", "range")]
+    table = [["dataset", "t", "runs", *columns, "links that all runs have"]]
+    for dataset in DATASETS:
+        result = read_result(f"robustness_{dataset}.json")
+        if result is None:
+            continue
+        for row in result["snapshots"]:
+            cells = [
+                format_number(row[metric][figure])
+                for metric in metrics
+                for figure in ("mean", "range")
+            ]
+            name = dataset if row["t"] == 0 else ""
+            runs = str(len(result["runs"]))
+            table.append([name, str(row["t"]), runs, *cells, f"{row['always']:.1%}"])
+    return add_dashes(table)
+
+
 def removal_table() -> Table:
     """Quality after triples are removed and added again."""
     table = [["dataset", "removed", "triples", "F1 before", "F1 without them",
@@ -647,6 +686,8 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "real data": real_data_table,
         "target precision": target_precision_table,
         "removal": removal_table,
+        "full pass": full_pass_table,
+        "robustness": robustness_table,
     },
 }
 
