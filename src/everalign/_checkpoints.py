@@ -33,11 +33,11 @@ _current: ContextVar[Checkpoints | None] = ContextVar("checkpoints", default=Non
 
 
 @contextmanager
-def use_checkpoints(checkpoints: Checkpoints) -> Iterator[None]:
+def use_checkpoints(checkpoints: Checkpoints | None) -> Iterator[None]:
     """Keep the checkpoints of what is called within.
 
     Args:
-        checkpoints: Where they are kept.
+        checkpoints: Where they are kept; None if they are not.
     """
     token = _current.set(checkpoints)
     try:

@@ -73,6 +73,18 @@ class Graph:
         """
         return _graph_of_rows(np.concatenate([NO_TRIPLES, *parts]))
 
+    def keep_entities(self, count: int) -> Graph:
+        """Keep the triples between the entities with the lowest ids.
+
+        Args:
+            count: Number of entities to keep.
+
+        Returns:
+            The graph with these triples; the others keep their ids and have none.
+        """
+        keep = (self.triples[:, [0, 2]] < count).all(axis=1)
+        return Graph(self.triples[keep], self.entity_count, self.relation_count)
+
     def with_triples(self, triples: IntArray) -> Graph:
         """Add triples to a copy of this graph.
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from everalign._checkpoints import use_checkpoints
 from everalign._progress import Progress
 from everalign.causes import RetractionCause
 from everalign.graph import IntArray
@@ -139,7 +140,7 @@ class Evidence:
             (1.0, 0) if change is None else state.measure_growth(change.facts)
         )
         if change is None or task.rescore_all or growth > self.config.retrain_growth:
-            self._train(task, state.training, self._choose_start(task), progress)
+            self._train(task, state.training, self._choose_start(task, progress), progress)
             return
         before, sums_before = list_decisions(state.blocks), state.blocks.sums
         vectors = self._compute_vectors(task) if self._compute_vectors else None
@@ -158,17 +159,58 @@ class Evidence:
         )
         self._losses = links.losses
 
-    def _choose_start(self, task: AlignmentTask) -> MatchProbabilities | None:
+    def _choose_start(
+        self, task: AlignmentTask, progress: Progress
+    ) -> MatchProbabilities | None:
         """The match probabilities that a training after the first one starts from."""
         split = SeedSplit.from_task(task, self.config, self.seed)
         # Where likely pairs are training pairs, errors among them would teach themselves again.
-        teaches_itself = self.keeps_literals() and not split.has_sufficient
-        if task.rescore_all or teaches_itself:
+        if self.keeps_literals() and not split.has_sufficient:
             return None
+        if task.rescore_all:
+            return self._align_first_entities(task, split, progress)
         # From before the held-out links became anchors: the final ones rest on them and would give
         # them away.
         sizes = task.left.entity_count, task.right.entity_count
         return self._state.training.get_held_out(sizes).drop_pairs(task.rejected)
+
+    def _align_first_entities(
+        self, task: AlignmentTask, split: SeedSplit, progress: Progress
+    ) -> MatchProbabilities | None:
+        """Align the entities of the first version alone, from nothing.
+
+        That they came first is information: nearly all of them have a counterpart, of later ones
+        few. None if no entity came later, or if there is too little to train on.
+        """
+        first_counts = self._state.training.entity_counts[0].tolist()
+        if [task.left.entity_count, task.right.entity_count] == first_counts:
+            return None
+        left, right = (
+            graph.keep_entities(count)
+            for graph, count in zip((task.left, task.right), first_counts, strict=True)
+        )
+        left_attributes, right_attributes = (
+            replace(literals, triples=literals.triples[literals.triples[:, 0] < count])
+            for literals, count in zip(
+                (task.left_attributes, task.right_attributes), first_counts, strict=True
+            )
+        )
+        early = replace(
+            task,
+            left=left,
+            right=right,
+            left_attributes=left_attributes,
+            right_attributes=right_attributes,
+        )
+        graphs = replace(self._build_graphs(early, progress), anchors=split.anchors)
+        # Checkpoints are those of the training that follows.
+        with use_checkpoints(None):
+            trained = train_models(
+                graphs, split, None, tuple(first_counts), None, self.seed, progress
+            )
+        if trained is None:
+            return None
+        return trained.probabilities.select_at_least(self.config.min_match_probability)
 
     def candidates(self, task: AlignmentTask, progress: Progress) -> CandidatePairs:  # noqa: ARG002
         """Select the best pairs that satisfy the cardinality.
