@@ -81,6 +81,10 @@ class Graph:
 
         Returns:
             The graph with these triples; the others keep their ids and have none.
+
+        Example:
+            >>> Graph.from_triples([(0, 0, 1), (1, 0, 2)]).keep_entities(2).triples.tolist()
+            [[0, 0, 1]]
         """
         keep = (self.triples[:, [0, 2]] < count).all(axis=1)
         return Graph(self.triples[keep], self.entity_count, self.relation_count)

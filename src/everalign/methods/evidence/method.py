@@ -159,9 +159,7 @@ class Evidence:
         )
         self._losses = links.losses
 
-    def _choose_start(
-        self, task: AlignmentTask, progress: Progress
-    ) -> MatchProbabilities | None:
+    def _choose_start(self, task: AlignmentTask, progress: Progress) -> MatchProbabilities | None:
         """The match probabilities that a training after the first one starts from."""
         split = SeedSplit.from_task(task, self.config, self.seed)
         # Where likely pairs are training pairs, errors among them would teach themselves again.
