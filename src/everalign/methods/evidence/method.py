@@ -193,12 +193,18 @@ class Evidence:
                 (task.left_attributes, task.right_attributes), first_counts, strict=True
             )
         )
-        early = replace(
-            task,
-            left=left,
-            right=right,
+        early = AlignmentTask(
+            left,
+            right,
+            task.seeds,
+            task.validation,
+            rescore_all=True,
             left_attributes=left_attributes,
             right_attributes=right_attributes,
+            removed_entities=task.removed_entities,
+            rejected=task.rejected,
+            unaligned_entities=task.unaligned_entities,
+            cardinality=task.cardinality,
         )
         graphs = replace(self._build_graphs(early, progress), anchors=split.anchors)
         # Checkpoints are those of the training that follows.
@@ -521,7 +527,6 @@ class Evidence:
         )
         return replace(
             graphs,
-            vectors=self._compute_vectors(task) if self._compute_vectors else None,
             removed=task.excluded_entities,
             rejected=task.rejected,
             schema_entities=task.unaligned_entities,
@@ -535,7 +540,8 @@ class Evidence:
         start: MatchProbabilities | None,
         progress: Progress,
     ) -> None:
-        graphs = self._build_graphs(task, progress)
+        vectors = self._compute_vectors(task) if self._compute_vectors else None
+        graphs = replace(self._build_graphs(task, progress), vectors=vectors)
         entity_counts = np.concatenate([last.entity_counts, [graphs.sizes]])
         split = SeedSplit.from_task(task, self.config, self.seed)
         first_counts = int(entity_counts[0, LEFT]), int(entity_counts[0, RIGHT])
