@@ -210,7 +210,14 @@ class Evidence:
         # Checkpoints are those of the training that follows.
         with use_checkpoints(None):
             trained = train_models(
-                graphs, split, None, tuple(first_counts), None, self.seed, progress
+                graphs,
+                split,
+                None,
+                self.config.classifier_rounds,
+                (first_counts[LEFT], first_counts[RIGHT]),
+                None,
+                self.seed,
+                progress,
             )
         if trained is None:
             return None
@@ -558,6 +565,10 @@ class Evidence:
             training_graphs,
             split,
             start,
+            # An update starts close to the result, a full pass may not.
+            self.config.classifier_rounds
+            if start is None or task.rescore_all
+            else self.config.retraining_rounds,
             first_counts,
             thin_graphs if (np.array(graphs.sizes) > first_counts).all() else None,
             self.seed,

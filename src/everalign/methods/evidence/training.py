@@ -191,6 +191,7 @@ def train_models(
     graphs: GraphPair,
     split: SeedSplit,
     start: MatchProbabilities | None,
+    rounds: int,
     first_counts: tuple[int, int],
     thin_graphs: Callable[[IntArray, int], GraphPair] | None,
     seed: int,
@@ -202,6 +203,7 @@ def train_models(
         graphs: The graphs; their anchors are those of the split, without the held-out links.
         split: The trusted links.
         start: Match probabilities to start from; None to start with propagation.
+        rounds: Number of rounds; without any, nothing is trained.
         first_counts: Numbers of left and right entities at the first training.
         thin_graphs: Builds the graphs as if the entities of the given pairs had come late; None
             if no entity has.
@@ -212,7 +214,6 @@ def train_models(
         The models with the candidates; None if there is too little to train on.
     """
     config = graphs.config
-    rounds = config.classifier_rounds if start is None else config.retraining_rounds
     begin = _RoundStart.load(graphs) or _RoundStart(
         0, start or _start_propagation(graphs, progress)
     )
