@@ -47,7 +47,7 @@ class Selection:
         >>> links = [Link("a", "A", score, 0, "found") for score in (0.9, 0.8, 0.4)]
         >>> [link.score for link in Selection(target_precision=0.75).choose(links)]
         [0.9, 0.8]
-        >>> [link.score for link in Selection(target_precision=0.85).choose(links)]
+        >>> [link.score for link in Selection(target_precision=0.88).choose(links)]
         [0.9]
     """
 
