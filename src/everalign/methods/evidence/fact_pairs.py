@@ -32,7 +32,9 @@ from everalign.methods.evidence.relations import (
 )
 from everalign.methods.evidence.weights import compute_doubt
 
-CHUNK_SIZE = 4096  # facts of one parallel task
+# Facts of one parallel task: what they meet should stay in the processor's cache.
+CHUNK_SIZE = 16384
+NO_SHARING = np.empty(0, dtype=np.int32)
 
 
 class Facts(NamedTuple):
@@ -59,27 +61,27 @@ class FactPairs(NamedTuple):
     Attributes:
         start: Those of the fact with number n are those from `start[n]` to `stop[n]`.
         stop: See `start`.
-        first: The entities with the other fact that can be found are `entity[first]` to
-            `entity[end]`.
-        end: See `first`.
+        block: Rows of (first, end): the entities with the other fact that can be found are
+            `entity[first]` to `entity[end]`.
         weight: The evidence weight.
         entity: Entities of the other side, those with one fact in one block.
     """
 
     start: OffsetArray
     stop: OffsetArray
-    first: OffsetArray
-    end: OffsetArray
+    block: IntArray
     weight: NDArray[np.float64]
     entity: IntArray
 
 
 @jit_cached()
-def list_facts(left: Adjacency, matches: Matches, wanted: IntArray) -> Facts:
+def list_facts(left: Adjacency, sharing: IntArray, matches: Matches, wanted: IntArray) -> Facts:
     """List the facts of some entities that can meet others.
 
     Args:
         left: Graph of the entities.
+        sharing: For each of its edges the first edge to an entity with the same fact; if it is
+            empty, facts are told apart by a hash map.
         matches: Current matches of its nodes.
         wanted: The entities.
 
@@ -95,21 +97,26 @@ def list_facts(left: Adjacency, matches: Matches, wanted: IntArray) -> Facts:
             y = neighbour[edge]
             if inverse_functionality[edge] > 0 and match_start[y] < match_stop[y]:
                 room += 1
-    keys = create_keys(room)
-    number_of_slot = np.empty(keys.size, dtype=np.int32)
+    # A fact has a slot of its own: the first edge of its group, or one of the map.
+    is_grouped = sharing.size > 0
+    keys = create_keys(0 if is_grouped else room)
+    number_of_slot = np.full(sharing.size if is_grouped else keys.size, EMPTY, dtype=np.int32)
     fact_start = np.zeros(wanted.size + 1, dtype=np.int64)
     number = np.empty(room, dtype=np.int32)
-    edge_of_fact = np.empty(room, dtype=np.int64)
+    edge_of_fact = np.empty(room, dtype=np.int32)
     count, fact_count = 0, 0
     for n in range(wanted.size):
         for edge in range(start[wanted[n]], stop[wanted[n]]):
             y = neighbour[edge]
             if inverse_functionality[edge] > 0 and match_start[y] < match_stop[y]:
-                key = (np.int64(y) << 32) | relation[edge]
-                slot = find_slot(keys, key)
-                if keys[slot] == EMPTY:
-                    keys[slot], number_of_slot[slot] = key, fact_count
-                    edge_of_fact[fact_count] = edge
+                if is_grouped:
+                    slot = np.uint64(sharing[edge])
+                else:
+                    key = (np.int64(y) << 32) | relation[edge]
+                    slot = find_slot(keys, key)
+                    keys[slot] = key
+                if number_of_slot[slot] == EMPTY:
+                    number_of_slot[slot], edge_of_fact[fact_count] = fact_count, edge
                     fact_count += 1
                 number[count] = number_of_slot[slot]
                 count += 1
@@ -127,21 +134,18 @@ class _OtherFacts(NamedTuple):
         number: For each given fact the number of its y.
         start: The facts of the n-th y are those from `start[n]` to `start[n + 1]`, by counterpart
             and by relation.
-        probability: Match probability of y and y'.
-        relation: The directed relation d'.
-        inverse_functionality: That of all edges (x', d', y').
-        first: The searchable entities with the fact are `entity[first]` to `entity[end]`.
-        end: See `first`.
+        numbers: Rows of (directed relation d', first, end): the searchable entities with the fact
+            are `entity[first]` to `entity[end]`.
+        values: Rows of (match probability of y and y', inverse functionality of all edges
+            (x', d', y')).
         entity: Entities of the other side.
     """
 
+    # What is read together is in one row: facts are met in no order.
     number: IntArray
     start: OffsetArray
-    probability: FloatArray
-    relation: IntArray
-    inverse_functionality: FloatArray
-    first: OffsetArray
-    end: OffsetArray
+    numbers: IntArray
+    values: FloatArray
     entity: IntArray
 
 
@@ -167,22 +171,20 @@ def find_fact_pairs(
         The pairs of each fact, by match and by relation.
     """
     others = _list_other_facts(right, matches, facts.neighbour, searchable)
-    # By relation: the inclusions of a relation are spread once for all facts with it.
-    order = sort_by_relation(facts.relation, len(inclusion.unseen_forward))
 
     def meet_chunk(first: int, end: int) -> FactPairs:
-        return _meet_facts(others, inclusion, facts, order[first:end], min_weight)
+        return _meet_facts(others, inclusion, facts, first, end, min_weight)
 
     # The empty chunk gives the arrays their types where there is no fact.
-    chunks = [meet_chunk(0, 0), *map_chunks(meet_chunk, len(order), CHUNK_SIZE)]
+    chunks = [meet_chunk(0, 0), *map_chunks(meet_chunk, len(facts.relation), CHUNK_SIZE)]
     shifts = np.cumsum([0, *(len(chunk.weight) for chunk in chunks[:-1])])
-    start, stop = (np.empty(len(order), dtype=np.int64) for _ in range(2))
-    start[order] = np.concatenate([c.start + n for c, n in zip(chunks, shifts, strict=True)])
-    stop[order] = np.concatenate([c.stop + n for c, n in zip(chunks, shifts, strict=True)])
-    first, end, weight = (
-        np.concatenate(column) for column in zip(*(chunk[2:5] for chunk in chunks), strict=True)
+    return FactPairs(
+        np.concatenate([c.start + n for c, n in zip(chunks, shifts, strict=True)]),
+        np.concatenate([c.stop + n for c, n in zip(chunks, shifts, strict=True)]),
+        np.concatenate([chunk.block for chunk in chunks]),
+        np.concatenate([chunk.weight for chunk in chunks]),
+        others.entity,
     )
-    return FactPairs(start, stop, first, end, weight, others.entity)
 
 
 @jit_cached()
@@ -209,9 +211,8 @@ def _list_other_facts(
                 if functionalities[group] > 0:
                     room, entity_room = room + 1, entity_room + group_end[group] - group
                 group = group_end[group]
-    probability, functionality = np.empty(room, np.float32), np.empty(room, np.float32)
-    relation, entities = np.empty(room, np.int32), np.empty(entity_room, np.int32)
-    firsts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    numbers, values = np.empty((room, 3), np.int32), np.empty((room, 2), np.float32)
+    entities = np.empty(entity_room, np.int32)
     count, entity_count = 0, 0
     for n in range(nodes.size):
         for m in range(match_start[nodes[n]], match_stop[nodes[n]]):
@@ -222,21 +223,19 @@ def _list_other_facts(
             while group < right_stop[y2]:
                 end = group_end[group]
                 if functionalities[group] > 0:
-                    firsts[count] = entity_count
+                    first = entity_count
                     for edge in range(group, end):
                         # Without a branch, since nobody could predict it.
                         entities[entity_count] = neighbour[edge]
                         entity_count += searchable[neighbour[edge]]
-                    ends[count], relation[count] = entity_count, right_relation[group] ^ 1
-                    probability[count] = match_probability[m]
-                    functionality[count] = functionalities[group]
-                    count += entity_count > firsts[count]
+                    numbers[count, 0] = right_relation[group] ^ 1
+                    numbers[count, 1], numbers[count, 2] = first, entity_count
+                    values[count, 0] = match_probability[m]
+                    values[count, 1] = functionalities[group]
+                    count += entity_count > first
                 group = end
         start[n + 1] = count
-    return _OtherFacts(
-        number, start, probability[:count], relation[:count], functionality[:count],
-        firsts[:count], ends[:count], entities[:entity_count],
-    )  # fmt: skip
+    return _OtherFacts(number, start, numbers[:count], values[:count], entities[:entity_count])
 
 
 @jit_cached()
@@ -244,13 +243,13 @@ def _meet_facts(
     others: _OtherFacts,
     inclusion: Inclusion,
     facts: Facts,
-    order: IntArray,
+    first_fact: int,
+    end_fact: int,
     min_weight: float,
 ) -> FactPairs:
-    """Find the pairs of some facts; facts and result are in the order of relations."""
+    """Find the pairs of some facts."""
     relations, inverse_functionalities = facts.relation, facts.inverse_functionality
-    numbers, other_start, probability, other_relation, functionality = others[:5]
-    other_first, other_end, entities = others[5:]
+    number_of_fact, other_start, numbers, values, entities = others
     seen_start, seen_other = inclusion.start, inclusion.other
     seen_forward, unseen_forward = inclusion.forward, inclusion.unseen_forward
     seen_backward, unseen_backward = inclusion.backward, inclusion.unseen_backward
@@ -258,36 +257,50 @@ def _meet_facts(
     # is for rounding, and the weight itself is compared in the end.
     max_doubt = math.exp(-min_weight) * (1 + 1e-12)
     entries = np.full(unseen_backward.size, UNSEEN, dtype=np.int32)
-    start, stop = np.empty(order.size, dtype=np.int64), np.empty(order.size, dtype=np.int64)
-    count, room = 0, max(64, 8 * order.size)
-    firsts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    weights = np.empty(room, dtype=np.float64)
+    size = end_fact - first_fact
+    start, stop = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    count, room = 0, max(64, 4 * size)
+    blocks, weights = np.empty((room, 2), dtype=np.int32), np.empty(room, dtype=np.float64)
     last = UNSEEN
-    for place in range(order.size):
-        n = order[place]
+    # By relation: the inclusions of a relation are spread once for all facts with it.
+    for place in sort_by_relation(relations[first_fact:end_fact], unseen_forward.size):
+        n = first_fact + place
         d, inverse_functionality = relations[n], inverse_functionalities[n]
         if d != last:
             spread_entries(seen_start, seen_other, last, d, entries)
             last = d
         start[place] = count
-        for other in range(other_start[numbers[n]], other_start[numbers[n] + 1]):
-            d2 = other_relation[other]
+        first, end = other_start[number_of_fact[n]], other_start[number_of_fact[n] + 1]
+        if count + end - first > room:
+            room = max(2 * room, count + end - first)
+            blocks, weights = _extend_rows(blocks, room), _extend_values(weights, room)
+        for other in range(first, end):
+            d2 = numbers[other, 0]
             entry = entries[d2]
             seen = entry != UNSEEN
             forward = seen_forward[entry] if seen else unseen_forward[d]
             backward = seen_backward[entry] if seen else unseen_backward[d2]
             doubt = compute_doubt(
-                probability[other], forward, backward, inverse_functionality, functionality[other]
+                values[other, 0], forward, backward, inverse_functionality, values[other, 1]
             )
             weight = -math.log(doubt) if doubt <= max_doubt else 0.0
             if weight >= min_weight and weight > 0:
-                if count == room:
-                    firsts = np.concatenate((firsts, np.empty_like(firsts)))
-                    ends = np.concatenate((ends, np.empty_like(ends)))
-                    weights = np.concatenate((weights, np.empty_like(weights)))
-                    room *= 2
-                firsts[count], ends[count] = other_first[other], other_end[other]
+                blocks[count, 0], blocks[count, 1] = numbers[other, 1], numbers[other, 2]
                 weights[count] = weight
                 count += 1
         stop[place] = count
-    return FactPairs(start, stop, firsts[:count], ends[:count], weights[:count], entities)
+    return FactPairs(start, stop, blocks[:count].copy(), weights[:count].copy(), entities)
+
+
+@jit_cached()
+def _extend_rows(rows: IntArray, room: int) -> IntArray:
+    out = np.empty((room, rows.shape[1]), dtype=np.int32)
+    out[: len(rows)] = rows
+    return out
+
+
+@jit_cached()
+def _extend_values(values: NDArray[np.float64], room: int) -> NDArray[np.float64]:
+    out = np.empty(room, dtype=np.float64)
+    out[: values.size] = values
+    return out

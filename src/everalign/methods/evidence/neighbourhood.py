@@ -13,6 +13,7 @@ from everalign._parallel import fill_chunks
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import (
     Adjacency,
+    BoolArray,
     FloatArray,
     OffsetArray,
     find_edge,
@@ -24,13 +25,7 @@ from everalign.methods.evidence.comparable import (
     ComparableEdges,
     list_comparable_edges,
 )
-from everalign.methods.evidence.hashing import (
-    EMPTY,
-    Keys,
-    create_keys,
-    find_slot,
-    number_sorted,
-)
+from everalign.methods.evidence.hashing import EMPTY, number_sorted
 from everalign.methods.evidence.inclusions import (
     PairInclusions,
     count_values,
@@ -52,9 +47,11 @@ from everalign.methods.evidence.shared_facts import (
 )
 from everalign.methods.evidence.weights import compute_evidence_weight
 
-# Pairs of one parallel task; comparing literals is cheaper than comparing neighbours.
-NEIGHBOUR_CHUNK_SIZE = 4096
+# Pairs of one parallel task.
+NEIGHBOUR_CHUNK_SIZE = 32768
 LITERAL_CHUNK_SIZE = 16384
+# Pairs that are compared at once: what is known of them should stay in the processor's cache.
+PART_SIZE = 4096
 
 # Columns of the comparison of neighbours from one side.
 NEIGHBOUR_COLUMNS = (
@@ -106,25 +103,26 @@ def compare_neighbourhoods(
         Rows of NEIGHBOUR_COLUMNS as seen from the left, and as seen from the right.
     """
     # In order, so that their edges are read in the order in which they are stored.
-    left_entities, left_numbers = number_sorted(left_ids)
     right_entities, right_numbers = number_sorted(right_ids)
+    # Pairs come in the order of left entities: those of a chunk are listed with it. Right ones are
+    # in many chunks.
+    right = list_comparable_edges(graphs.right, graphs.sharing[1], matches.right, right_entities)
+    limits, inclusion = FactLimits.from_config(graphs.config), relations.right
     sides = graphs.left, graphs.right
-    edges = (
-        list_comparable_edges(graphs.left, graphs.sharing[0], matches.left, left_entities),
-        list_comparable_edges(graphs.right, graphs.sharing[1], matches.right, right_entities),
-    )
-    limits = FactLimits.from_config(graphs.config)
-    counterparts = _list_counterparts(*edges, matches.left)
-
-    inclusion = relations.right
+    left_sharing, left_matches = graphs.sharing[0], matches.left
 
     def compare_chunk(first: int, end: int) -> tuple[FloatArray, FloatArray]:
-        chunk = slice(first, end)
         from_left, from_right = _create_rows(end - first), _create_rows(end - first)
-        _compare_pairs(
-            sides, edges, counterparts, inclusion, limits,
-            left_numbers[chunk], right_numbers[chunk], from_left, from_right,
-        )  # fmt: skip
+        left_entities, left_numbers = number_sorted(left_ids[first:end])
+        left = list_comparable_edges(sides[0], left_sharing, left_matches, left_entities)
+        counterparts = _list_counterparts(left, left_matches)
+        found_edges = _FoundEdges.create(sides[1].node_count, right)
+        for start in range(0, end - first, PART_SIZE):
+            part = slice(start, start + PART_SIZE)
+            _compare_pairs(
+                sides, (left, right), counterparts, inclusion, limits, left_numbers[part],
+                right_numbers[first:end][part], found_edges, from_left[part], from_right[part],
+            )  # fmt: skip
         return from_left, from_right
 
     out = out or (_create_rows(len(left_ids)), _create_rows(len(left_ids)))
@@ -145,6 +143,7 @@ def _compare_pairs(
     limits: FactLimits,
     left_ids: IntArray,
     right_ids: IntArray,
+    found_edges: _FoundEdges,
     from_left: FloatArray,
     from_right: FloatArray,
 ) -> None:
@@ -156,7 +155,7 @@ def _compare_pairs(
     left, right = edges
     found = find_pair_inclusions(left, right, inclusion, left_ids, right_ids)
     left_shared, right_shared = _sum_support(
-        left, right, counterparts, found, left_ids, right_ids, from_left, from_right
+        left, right, counterparts, found, left_ids, right_ids, found_edges, from_left, from_right
     )
     _compare_facts(graphs[0], left, left_ids, left_shared, found.best_forward, limits, from_left)
     _compare_facts(
@@ -165,64 +164,63 @@ def _compare_pairs(
 
 
 class _Counterparts(NamedTuple):
-    """The counterparts of the neighbours of left entities, among the neighbours of right ones.
+    """The counterparts of the neighbours of left entities.
 
     An entry is a comparable left edge with one of the matches of its neighbour. Entries are in the
     order of edges, then of counterparts.
     """
 
-    right_number: IntArray  # for each comparable right edge the number of its neighbour, from 0 on
-    number_count: int
     start: OffsetArray  # the entries of a left edge are those from `start[edge]` on
-    number: IntArray  # of the counterpart
+    node: IntArray  # the counterpart
     edge: IntArray
     probability: FloatArray
 
 
 @jit_cached()
-def _list_counterparts(
-    left: ComparableEdges, right: ComparableEdges, matches: Matches
-) -> _Counterparts:
-    """Number the right neighbours, and list the counterparts of left ones that are among them."""
+def _list_counterparts(left: ComparableEdges, matches: Matches) -> _Counterparts:
+    """List the counterparts of the neighbours of left entities."""
     neighbour, start, stop = left.neighbour, matches.start, matches.stop
     counterpart, match_probability = matches.counterpart, matches.probability
-    keys, number_of_slot, right_number, number_count = _number_nodes(right.neighbour)
-    room = 0
-    for y in neighbour:
-        room += stop[y] - start[y]
-    entry_start = np.empty(neighbour.size + 1, dtype=np.int64)
-    number, edges = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
-    probability = np.empty(room, dtype=np.float32)
-    count = 0
+    entry_start = np.zeros(neighbour.size + 1, dtype=np.int64)
     for edge in range(neighbour.size):
-        entry_start[edge] = count
-        for m in range(start[neighbour[edge]], stop[neighbour[edge]]):
-            slot = find_slot(keys, counterpart[m])
-            if keys[slot] != EMPTY:
-                number[count], edges[count] = number_of_slot[slot], edge
-                probability[count] = match_probability[m]
-                count += 1
-    entry_start[neighbour.size] = count
-    return _Counterparts(
-        right_number, number_count, entry_start, number[:count], edges[:count], probability[:count]
-    )
+        y = neighbour[edge]
+        entry_start[edge + 1] = entry_start[edge] + stop[y] - start[y]
+    count = entry_start[neighbour.size]
+    node, edges = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
+    probability = np.empty(count, dtype=np.float32)
+    for edge in range(neighbour.size):
+        shift = start[neighbour[edge]] - entry_start[edge]
+        for entry in range(entry_start[edge], entry_start[edge + 1]):
+            node[entry], edges[entry] = counterpart[entry + shift], edge
+            probability[entry] = match_probability[entry + shift]
+    return _Counterparts(entry_start, node, edges, probability)
 
 
-@jit_cached()
-def _number_nodes(nodes: IntArray) -> tuple[Keys, IntArray, IntArray, int]:
-    """Number distinct nodes: a map of them with the number of each slot, the number of each node
-    that is given, and how many there are.
+class _FoundEdges(NamedTuple):
+    """Room to find the right edges of a pair by the neighbour that they lead to.
+
+    An array by node is faster than a map. Between two pairs it is as it was created.
+
+    Attributes:
+        is_counterpart: Which right nodes are counterparts of neighbours of x.
+        first: For each right node the first edge of x' that leads to it and is found; EMPTY if
+            there is none.
+        next: For each edge that is found the next one that leads to the same node.
     """
-    keys = create_keys(nodes.size)
-    number_of_slot = np.empty(keys.size, dtype=np.int32)
-    number, count = np.empty(nodes.size, dtype=np.int32), 0
-    for n in range(nodes.size):
-        slot = find_slot(keys, nodes[n])
-        if keys[slot] == EMPTY:
-            keys[slot], number_of_slot[slot] = nodes[n], count
-            count += 1
-        number[n] = number_of_slot[slot]
-    return keys, number_of_slot, number, count
+
+    is_counterpart: BoolArray
+    first: IntArray
+    next: IntArray
+
+    @staticmethod
+    def create(node_count: int, right: ComparableEdges) -> _FoundEdges:
+        """Make room for the edges of any right entity."""
+        most = find_most(right.start)
+        return _FoundEdges(
+            np.zeros(node_count, dtype=np.bool_),
+            np.full(node_count, EMPTY, dtype=np.int32),
+            np.empty(max(1, most), dtype=np.int32),
+        )
 
 
 class _SharedEdges(NamedTuple):
@@ -258,6 +256,7 @@ def _sum_support(
     found: PairInclusions,
     left_ids: IntArray,
     right_ids: IntArray,
+    found_edges: _FoundEdges,
     from_left: FloatArray,
     from_right: FloatArray,
 ) -> tuple[_SharedEdges, _SharedEdges]:
@@ -269,36 +268,34 @@ def _sum_support(
     left_group, right_group, group_start = left.group, right.group, right.group_start
     left_inverse, right_inverse = left.inverse_functionality, right.inverse_functionality
     first_inclusion, forward, backward = found.entry, found.forward, found.backward
-    right_number, number_count, entry_start, number, entry_edge, probability = counterparts
+    right_neighbour = right.neighbour
+    entry_start, entry_node, entry_edge, probability = counterparts
     left_shared = _create_shared(left_start, left_ids)
     right_shared = _create_shared(right_start, right_ids)
     shared_start, shared_edge, shared_probability = left_shared
     shared_start2, shared_edge2, shared_probability2 = right_shared
-    # Arrays by the numbers of right neighbours are faster than a map of those that x has.
-    is_counterpart = np.zeros(number_count, dtype=np.bool_)
-    first_hit = np.full(number_count, EMPTY, dtype=np.int32)
-    next_hit = np.empty(max(1, find_most(right_start)), dtype=np.int32)
+    is_counterpart, first_hit, next_hit = found_edges
     count, count2, group_place, first = 0, 0, 0, 0
     while first < left_ids.size:
         x, end = left_ids[first], find_run(left_ids, first)
         first_entry, end_entry = entry_start[left_start[x]], entry_start[left_start[x + 1]]
         for entry in range(first_entry, end_entry):
-            is_counterpart[number[entry]] = True
+            is_counterpart[entry_node[entry]] = True
         for row in range(first, end):
             x2, end2 = right_ids[row], count2
             for edge2 in range(right_start[x2], right_start[x2 + 1]):
                 # Without a branch, since nobody could predict it.
                 shared_edge2[end2] = edge2
-                end2 += is_counterpart[right_number[edge2]]
+                end2 += is_counterpart[right_neighbour[edge2]]
             # The edges to one neighbour in a chain, the first one first.
             for hit in range(end2 - count2 - 1, -1, -1):
-                neighbour = right_number[shared_edge2[count2 + hit]]
+                neighbour = right_neighbour[shared_edge2[count2 + hit]]
                 next_hit[hit], first_hit[neighbour] = first_hit[neighbour], hit
                 shared_probability2[count2 + hit] = 0
             support, best_weight, last_edge = 0.0, 0.0, EMPTY
             # In the order of the edges of x: a sum of floats depends on its order.
             for entry in range(first_entry, end_entry if end2 > count2 else first_entry):
-                hit, p, edge = first_hit[number[entry]], probability[entry], entry_edge[entry]
+                hit, p, edge = first_hit[entry_node[entry]], probability[entry], entry_edge[entry]
                 if hit == EMPTY:
                     continue
                 if edge != last_edge:
@@ -317,14 +314,14 @@ def _sum_support(
                     best_weight = max(best_weight, weight)
                     hit = next_hit[hit]
             for place2 in range(count2, end2):
-                first_hit[right_number[shared_edge2[place2]]] = EMPTY
+                first_hit[right_neighbour[shared_edge2[place2]]] = EMPTY
             from_left[row, SUPPORT], from_left[row, BEST_WEIGHT] = support, best_weight
             from_right[row, SUPPORT], from_right[row, BEST_WEIGHT] = support, best_weight
             count2 = end2
             shared_start[row + 1], shared_start2[row + 1] = count, count2
             group_place += group_start[x2 + 1] - group_start[x2]
         for entry in range(first_entry, end_entry):
-            is_counterpart[number[entry]] = False
+            is_counterpart[entry_node[entry]] = False
         first = end
     return left_shared, right_shared
 

@@ -334,18 +334,18 @@ def search_both(
     ):
         return search_both_sides(
             left, right, matches.left, relations.left, wanted, graphs.searchable, rejected.left,
-            max_candidates, min_weight,
+            max_candidates, min_weight, graphs.sharing[0],
         )  # fmt: skip
     left_ids, right_ids = (np.flatnonzero(side).astype(np.int32) for side in wanted)
     left_mask, right_mask = graphs.searchable
     return (
         search_candidates(
             left, right, matches.left, relations.left, left_ids, right_mask, rejected.left,
-            max_candidates, min_weight,
+            max_candidates, min_weight, graphs.sharing[0],
         ),
         search_candidates(
             right, left, matches.right, relations.right, right_ids, left_mask, rejected.right,
-            max_candidates, min_weight,
+            max_candidates, min_weight, graphs.sharing[1],
         ),
     )  # fmt: skip
 

@@ -15,13 +15,21 @@ from everalign._numba import jit_cached
 from everalign._parallel import map_chunks, worker_count
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
-from everalign.methods.evidence.fact_pairs import FactPairs, find_fact_pairs, list_facts
+from everalign.methods.evidence.fact_pairs import (
+    NO_SHARING,
+    FactPairs,
+    find_fact_pairs,
+    list_facts,
+)
 from everalign.methods.evidence.hashing import EMPTY, Keys, count_slots, create_keys, find_slot
 from everalign.methods.evidence.relations import Inclusion, Matches
 
 # A score in single precision may be this much greater than the product that it stands for.
 ROUNDING = 1 - 1e-6
 CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
+# Entities whose facts are in memory at a time. Facts that entities of two blocks share are weighed
+# twice, so that there are few blocks.
+BLOCK_SIZE = 1 << 20
 
 Support = tuple[IntArray, IntArray, FloatArray]  # entity, counterpart, support
 
@@ -70,6 +78,7 @@ def search_candidates(
     rejected: Matches,
     max_candidates: int,
     min_weight: float,
+    sharing: IntArray = NO_SHARING,
 ) -> Support:
     """Search the best supported right entities of left ones.
 
@@ -83,24 +92,38 @@ def search_candidates(
         rejected: Right entities that are not to be found for a left one.
         max_candidates: Number of right entities for each, by discounted support.
         min_weight: Lighter pieces of evidence are left out.
+        sharing: For each left edge the first edge to an entity with the same fact, if that is
+            known.
 
     Returns:
         Left entity, right entity and support of each pair, in the order of `wanted`, best first.
     """
-    facts = list_facts(left, matches, wanted)
-    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable, min_weight)
-    all_wanted = np.ones(len(wanted), dtype=np.bool_)
-    nobody = _BestCounterparts.create(all_wanted[:0], max_candidates)
+    nobody = _BestCounterparts.create(np.empty(0, dtype=np.bool_), max_candidates)
 
-    def search_chunk(first: int, end: int) -> Support:
-        return _gather_support(
-            left, right, facts.start[first : end + 1], facts.number, fact_pairs,
-            wanted[first:end], all_wanted[first:end], rejected, max_candidates, nobody,
-        )  # fmt: skip
+    def search_block(entities: IntArray) -> list[Support]:
+        facts = list_facts(left, sharing, matches, entities)
+        fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable, min_weight)
+        is_wanted = np.ones(len(entities), dtype=np.bool_)
 
-    # The empty chunk gives the arrays their types where nothing is wanted.
-    chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(wanted), CHUNK_SIZE)]
-    return _concatenate(chunks)
+        def search_chunk(first: int, end: int) -> Support:
+            return _gather_support(
+                left, right, facts.start[first : end + 1], facts.number, fact_pairs,
+                entities[first:end], is_wanted[first:end], rejected, max_candidates, nobody,
+            )  # fmt: skip
+
+        # The empty chunk gives the arrays their types where nothing is wanted.
+        return [search_chunk(0, 0), *map_chunks(search_chunk, len(entities), CHUNK_SIZE)]
+
+    return _concatenate(
+        [chunk for entities in _split_blocks(wanted) for chunk in search_block(entities)]
+    )
+
+
+def _split_blocks(entities: IntArray) -> list[IntArray]:
+    """Split entities into blocks, one of them at least."""
+    return [
+        entities[first : first + BLOCK_SIZE] for first in range(0, len(entities) or 1, BLOCK_SIZE)
+    ]
 
 
 def search_both_sides(
@@ -113,6 +136,7 @@ def search_both_sides(
     rejected: Matches,
     max_candidates: int,
     min_weight: float,
+    sharing: IntArray = NO_SHARING,
 ) -> tuple[Support, Support]:
     """Search the best supported counterparts of entities of both sides, in one pass.
 
@@ -129,33 +153,43 @@ def search_both_sides(
         rejected: Right entities that are not to be found for a left one, and the other way round.
         max_candidates: Number of counterparts for each, by discounted support.
         min_weight: Lighter pieces of evidence are left out.
+        sharing: For each left edge the first edge to an entity with the same fact, if that is
+            known.
 
     Returns:
         Entity, counterpart and support of each pair: those of wanted left entities, and those of
         wanted right entities; in the order of entities, best first.
     """
-    entities = np.flatnonzero(searchable[0]).astype(np.int32)
-    left_wanted = wanted[0][entities]
-    facts = list_facts(left, matches, entities)
-    fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable[1], min_weight)
+    # Rows for all right entities: those of the blocks, and of the chunks of a block.
+    best = _BestCounterparts.create(wanted[1], max_candidates)
 
-    def search_chunk(first: int, end: int) -> tuple[Support, _BestCounterparts]:
-        best = _BestCounterparts.create(wanted[1], max_candidates)
-        found = _gather_support(
-            left, right, facts.start[first : end + 1], facts.number, fact_pairs,
-            entities[first:end], left_wanted[first:end], rejected, max_candidates, best,
-        )  # fmt: skip
-        return found, best
+    def search_block(entities: IntArray) -> list[Support]:
+        left_wanted = wanted[0][entities]
+        facts = list_facts(left, sharing, matches, entities)
+        fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable[1], min_weight)
 
-    # As many chunks as workers: each has rows for all right entities. The best of the best do not
-    # depend on it.
-    chunk_size = max(1, -(-len(entities) // worker_count()))
-    chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(entities), chunk_size)]
-    best = chunks[-1][1]
-    for _, other in chunks[:-1]:
-        _merge_best(best, other, max_candidates)
+        def search_chunk(first: int, end: int) -> tuple[Support, _BestCounterparts]:
+            best_of_chunk = _BestCounterparts.create(wanted[1], max_candidates)
+            found = _gather_support(
+                left, right, facts.start[first : end + 1], facts.number, fact_pairs,
+                entities[first:end], left_wanted[first:end], rejected, max_candidates,
+                best_of_chunk,
+            )  # fmt: skip
+            return found, best_of_chunk
+
+        # As many chunks as workers, each with rows of its own. The best of the best do not depend
+        # on it.
+        chunk_size = max(1, -(-len(entities) // worker_count()))
+        chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(entities), chunk_size)]
+        for _, best_of_chunk in chunks[1:]:
+            _merge_best(best, best_of_chunk, max_candidates)
+        return [found for found, _ in chunks]
+
+    found = []
+    for entities in _split_blocks(np.flatnonzero(searchable[0]).astype(np.int32)):
+        found += search_block(entities)
     from_right = best.list_rows(max_candidates, left.degree_discount)
-    return _concatenate([found for found, _ in chunks]), from_right
+    return _concatenate(found), from_right
 
 
 def _concatenate(chunks: list[Support]) -> Support:
@@ -235,11 +269,11 @@ def _gather_support(
 @jit_cached()
 def _count_met(facts: IntArray, fact_pairs: FactPairs) -> int:
     """Count the entities that an entity meets, as often as it does."""
-    start, stop, first, end = fact_pairs.start, fact_pairs.stop, fact_pairs.first, fact_pairs.end
+    start, stop, block = fact_pairs.start, fact_pairs.stop, fact_pairs.block
     count = 0
     for fact in facts:
         for fact_pair in range(start[fact], stop[fact]):
-            count += end[fact_pair] - first[fact_pair]
+            count += block[fact_pair, 1] - block[fact_pair, 0]
     return count
 
 
@@ -256,7 +290,7 @@ def _sum_weights(
 
     Entities and sums are put into the map; `met` lists the slots. Returns their number.
     """
-    start, stop, first, end = fact_pairs.start, fact_pairs.stop, fact_pairs.first, fact_pairs.end
+    start, stop, block = fact_pairs.start, fact_pairs.stop, fact_pairs.block
     weights, entity = fact_pairs.weight, fact_pairs.entity
     count = 0
     for x2 in rejected:
@@ -268,7 +302,7 @@ def _sum_weights(
         for fact_pair in range(start[fact], stop[fact]):
             weight = weights[fact_pair]
             # Unsigned as in `find_slot`.
-            for edge in range(np.uint64(first[fact_pair]), np.uint64(end[fact_pair])):
+            for edge in range(np.uint64(block[fact_pair, 0]), np.uint64(block[fact_pair, 1])):
                 slot = find_slot(keys, entity[edge])
                 # Without a branch, since nobody could predict it.
                 met[count] = slot
