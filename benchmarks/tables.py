@@ -1,4 +1,4 @@
-"""Fills the tables of README.md and docs/benchmarks.md with numbers from the result files.
+"""Fills the tables of the documentation with numbers from the result files.
 
     python benchmarks/tables.py [--check]
 
@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from measurement import RESULTS, Row, find_row
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
+FEWER_CANDIDATES = HERE.parent / "docs" / "decisions" / "0032-fewer-candidates.md"
 LABELS = {"evidence": "evidence", "contea": "ContEA"}
 DATASETS = paper.DATASETS
 SNAPSHOTS = range(paper.SNAPSHOTS)
@@ -566,6 +568,22 @@ def full_pass_table() -> Table:
     return add_dashes(table)
 
 
+def setting_table(setting: str) -> Table:
+    """Mean of F1, calibration and time for each value of a setting, and the range of F1."""
+    names = ("average_precision", "calibration_error", "cpu_seconds")
+    table = [["data", "value", "runs", "F1", "range", *(name.replace("_", " ") for name in names)]]
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in read_rows("setting_effect.json"):
+        if row["setting"] == setting:
+            groups.setdefault((row["data"], json.dumps(row["value"])), []).append(row)
+    for (data, value), rows in groups.items():
+        f1 = [row["f1"] for row in rows]
+        means = [format_number(average([row[name] for row in rows])) for name in names]
+        spread = format_number(max(f1) - min(f1))
+        table.append([data, value, str(len(rows)), format_number(average(f1)), spread, *means])
+    return add_dashes(table)
+
+
 def robustness_table() -> Table:
     """Mean and range of scores under harmless perturbations, and how far links agree."""
     metrics = {"f1": "F1", "precision": "precision", "touching_calibration_error": "calibration"}
@@ -689,6 +707,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "full pass": full_pass_table,
         "robustness": robustness_table,
     },
+    FEWER_CANDIDATES: {"support share": partial(setting_table, "min_support_share")},
 }
 
 

@@ -100,6 +100,9 @@ class EvidenceParameters(EvidenceSettings):
     # Support counts degree^-discount: entities with many edges gather support by chance. Measured:
     # the share of held-out links among the six best candidates rose from 0.852 to 0.865.
     degree_discount: float = 0.2
+    # A candidate with a smaller share of the support of the best one is left out, as it is hardly
+    # ever right and takes as long to compare (docs/decisions/0032-fewer-candidates.md).
+    min_support_share: float = 0.05
     # A candidate that the search finds no more is dropped below this match probability.
     forget_probability: float = 0.01
 

@@ -110,19 +110,25 @@ def compare_neighbourhoods(
     limits, inclusion = FactLimits.from_config(graphs.config), relations.right
     sides = graphs.left, graphs.right
     left_sharing, left_matches = graphs.sharing[0], matches.left
+    free_rooms: list[_FoundEdges] = []
 
     def compare_chunk(first: int, end: int) -> tuple[FloatArray, FloatArray]:
         from_left, from_right = _create_rows(end - first), _create_rows(end - first)
         left_entities, left_numbers = number_sorted(left_ids[first:end])
         left = list_comparable_edges(sides[0], left_sharing, left_matches, left_entities)
         counterparts = _list_counterparts(left, left_matches)
-        found_edges = _FoundEdges.create(sides[1].node_count, right)
+        # As long as the right graph: a chunk takes one that another chunk has left.
+        try:
+            found_edges = free_rooms.pop()
+        except IndexError:
+            found_edges = _FoundEdges.create(sides[1].node_count, right)
         for start in range(0, end - first, PART_SIZE):
             part = slice(start, start + PART_SIZE)
             _compare_pairs(
                 sides, (left, right), counterparts, inclusion, limits, left_numbers[part],
                 right_numbers[first:end][part], found_edges, from_left[part], from_right[part],
             )  # fmt: skip
+        free_rooms.append(found_edges)
         return from_left, from_right
 
     out = out or (_create_rows(len(left_ids)), _create_rows(len(left_ids)))

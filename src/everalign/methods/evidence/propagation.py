@@ -45,6 +45,7 @@ from everalign.methods.evidence.relations import (
 )
 from everalign.methods.evidence.support import (
     Support,
+    drop_weak,
     search_both_sides,
     search_candidates,
 )
@@ -293,11 +294,16 @@ def find_candidates(
         right_wanted: Right entities to search candidates for.
 
     Returns:
-        The pairs found from either side: `max_candidates` for each entity at most.
+        The pairs found from either side: `max_candidates` for each entity at most, without those
+        that have far less support than the best one of the entity.
     """
     # From both sides: a pair can be among the best of one entity and not of the other.
-    from_left, from_right = search_both(
-        graphs, matches, relations, left_wanted, right_wanted, graphs.config.max_candidates
+    config = graphs.config
+    from_left, from_right = (
+        drop_weak(found, config.min_support_share)
+        for found in search_both(
+            graphs, matches, relations, left_wanted, right_wanted, config.max_candidates
+        )
     )
     return graphs.build_candidates(
         np.concatenate([from_left[0], from_right[1]]),

@@ -49,7 +49,7 @@ from everalign.methods.evidence.neighbourhood import (
 )
 from everalign.methods.evidence.propagation import Vectors
 from everalign.methods.evidence.relations import Matches, RelationInclusions
-from everalign.methods.evidence.support import search_candidates
+from everalign.methods.evidence.support import drop_weak, search_candidates
 
 
 class ScoredRows(NamedTuple):
@@ -143,14 +143,16 @@ class Rescoring:
             ids[state.searchable[side][ids]].astype(np.int32) for side, ids in enumerate(affected)
         ]
         limits = config.max_candidates, config.min_evidence_weight
-        left, right, _ = search_candidates(
+        from_left = search_candidates(
             graphs.left, graphs.right, matches.left, self.inclusions.left, wanted[LEFT],
             state.searchable[RIGHT], _index_rejected(state, LEFT), *limits,
         )  # fmt: skip
-        right2, left2, _ = search_candidates(
+        from_right = search_candidates(
             graphs.right, graphs.left, matches.right, self.inclusions.right, wanted[RIGHT],
             state.searchable[LEFT], _index_rejected(state, RIGHT), *limits,
         )  # fmt: skip
+        left, right, _ = drop_weak(from_left, config.min_support_share)
+        right2, left2, _ = drop_weak(from_right, config.min_support_share)
         width = len(state.candidates.by_right.start)
         keys = np.concatenate([left, left2]).astype(np.int64) * width
         return unique_ids(keys + np.concatenate([right, right2]))

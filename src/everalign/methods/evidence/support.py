@@ -192,6 +192,24 @@ def search_both_sides(
     return _concatenate(found), from_right
 
 
+def drop_weak(found: Support, min_share: float) -> Support:
+    """Leave out counterparts with far less support than the best one of their entity.
+
+    Args:
+        found: What a search has found.
+        min_share: Share of the support of the best one from which a counterpart stays.
+
+    Returns:
+        The other pairs, in the same order.
+    """
+    entity, _, support = found
+    first = np.flatnonzero(np.append(True, entity[1:] != entity[:-1])[: len(entity)])
+    counts = np.diff(np.append(first, len(entity)))
+    best = np.repeat(np.maximum.reduceat(support, first), counts) if len(first) else support
+    keep = support >= min_share * best
+    return entity[keep], found[1][keep], support[keep]
+
+
 def _concatenate(chunks: list[Support]) -> Support:
     left_ids, right_ids, support = (np.concatenate(column) for column in zip(*chunks, strict=True))
     return left_ids, right_ids, support
