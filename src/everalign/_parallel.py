@@ -246,6 +246,28 @@ def map_chunks(
     return [results[number] for number in range(len(bounds))]
 
 
+def split_by_cost(costs: Sequence[int] | NDArray[np.integer], count: int) -> list[int]:
+    """Put consecutive items together so that all parts cost about the same.
+
+    Args:
+        costs: What each item costs; one at least.
+        count: How many parts there may be.
+
+    Returns:
+        The number of the first item of each part, and the number of items.
+
+    Example:
+        >>> split_by_cost([1, 1, 1, 1, 4, 1, 1, 1, 1], 3)
+        [0, 4, 5, 9]
+    """
+    until = np.cumsum(costs, dtype=np.float64)
+    shares = until[-1] * np.arange(1, count) / count
+    # An item belongs to the part that has its middle.
+    middles = until - np.asarray(costs) / 2
+    ends = np.searchsorted(middles, shares, side="left").tolist()
+    return sorted({0, *ends, len(costs)})
+
+
 def fill_chunks(
     work: Callable[[int, int], Any],
     out: NDArray[Any] | tuple[NDArray[Any], ...],

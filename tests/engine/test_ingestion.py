@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from everalign import Aligner, EngineError, InputError, use_engine
-from everalign._parallel import map_chunks
+from everalign._parallel import map_chunks, split_by_cost
 from everalign.benchmark.synthetic import SampleConfig, generate_sample
-from everalign.engine.spark import SparkEngine, plan_tasks
+from everalign.engine.spark import SparkEngine
 from everalign.graph import Vocabulary, encode_statements
 from everalign.io import Source, TripleReader
 
@@ -165,7 +165,7 @@ def test_workers_with_another_version(
 
 def test_tasks_have_equal_costs() -> None:
     costs = np.random.default_rng(0).pareto(1.1, 5000) * 100 + 1
-    ends = plan_tasks(costs.astype(int).tolist(), 16)
+    ends = split_by_cost(costs.astype(int).tolist(), 16)
     assert ends[0] == 0
     assert ends[-1] == 5000
     assert ends == sorted(set(ends))

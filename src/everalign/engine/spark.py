@@ -25,7 +25,7 @@ from uuid import uuid4
 import numpy as np
 from xxhash import xxh3_128
 
-from everalign._parallel import Bound, ThreadEngine
+from everalign._parallel import Bound, ThreadEngine, split_by_cost
 from everalign.engine.hadoop_files import HadoopFiles
 from everalign.engine.result_files import read_results, write_results
 from everalign.engine.shared_files import SharedFiles, load_work
@@ -195,7 +195,7 @@ class SparkEngine:
         self, work: Path, bounds: Sequence[Bound], costs: Sequence[int], step: Path
     ) -> None:
         wanted = min(TASKS_PER_WORKER * self.worker_count, sum(costs) // MIN_ITEMS_PER_TASK)
-        ends = plan_tasks(costs, max(self.worker_count, wanted))
+        ends = split_by_cost(costs, max(self.worker_count, wanted))
         path, chunks = str(work), [bounds[first:end] for first, end in pairwise(ends)]
         numbers, out, expected = ends[:-1], str(step), version("everalign")
         waiting = _list_waiting(step, ends)
@@ -227,28 +227,6 @@ class SparkEngine:
         except Exception as error:
             raise EngineError(explain_failure(error, self._master)) from error
         (step / DONE).touch()
-
-
-def plan_tasks(costs: Sequence[int], count: int) -> list[int]:
-    """Put consecutive chunks together so that all tasks cost about the same.
-
-    Args:
-        costs: What each chunk costs.
-        count: How many tasks there may be.
-
-    Returns:
-        The number of the first chunk of each task, and the number of chunks.
-
-    Example:
-        >>> plan_tasks([1, 1, 1, 1, 4, 1, 1, 1, 1], 3)
-        [0, 4, 5, 9]
-    """
-    until = np.cumsum(costs, dtype=np.float64)
-    shares = until[-1] * np.arange(1, count) / count
-    # A chunk belongs to the task that has its middle.
-    middles = until - np.asarray(costs) / 2
-    ends = np.searchsorted(middles, shares, side="left").tolist()
-    return sorted({0, *ends, len(costs)})
 
 
 def _name_results(task: int, ends: Sequence[int]) -> str:

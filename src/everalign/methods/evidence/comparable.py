@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
+from everalign._parallel import map_threads
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
 from everalign.methods.evidence.relations import Matches
 
+CHUNK_SIZE = 1 << 17  # entities of one parallel task
 MISSED_UNIT = 2.0**-30  # a product of two probabilities has 30 bits
 
 
@@ -56,6 +58,42 @@ class ComparableEdges(NamedTuple):
     group_missed: OffsetArray
     comparable: NDArray[np.float64]
     total_idf: NDArray[np.float64]
+
+
+def list_many_comparable_edges(
+    adjacency: Adjacency, sharing: IntArray, matches: Matches, entities: IntArray
+) -> ComparableEdges:
+    """List the comparable edges of many entities, in threads.
+
+    Args:
+        adjacency: See `list_comparable_edges`.
+        sharing: See there.
+        matches: See there.
+        entities: See there.
+
+    Returns:
+        Their edges.
+    """
+    parts = map_threads(
+        lambda first, end: list_comparable_edges(adjacency, sharing, matches, entities[first:end]),
+        len(entities),
+        CHUNK_SIZE,
+    )
+    if len(parts) <= 1:
+        return parts[0] if parts else list_comparable_edges(adjacency, sharing, matches, entities)
+    columns = dict(zip(ComparableEdges._fields, zip(*parts, strict=True), strict=True))
+    for name in ("start", "group_start"):
+        columns[name] = _shift_offsets(columns[name])
+    return ComparableEdges(
+        *(np.concatenate(columns.pop(name)) for name in ComparableEdges._fields)
+    )
+
+
+def _shift_offsets(parts: tuple[OffsetArray, ...]) -> tuple[OffsetArray, ...]:
+    """Offsets of several parts as offsets of all: each part begins where the last one ends."""
+    shifts = np.cumsum([0, *(offsets[-1] for offsets in parts[:-1])])
+    first, *others = zip(parts, shifts, strict=True)
+    return (first[0], *(offsets[1:] + shift for offsets, shift in others))
 
 
 @jit_cached()

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import (
     Adjacency,
@@ -32,7 +31,7 @@ from everalign.methods.evidence.relations import (
 )
 from everalign.methods.evidence.weights import compute_doubt
 
-# Facts of one parallel task: what they meet should stay in the processor's cache.
+# Facts that are met at once: what they meet should stay in the processor's cache.
 CHUNK_SIZE = 16384
 NO_SHARING = np.empty(0, dtype=np.int32)
 
@@ -172,11 +171,14 @@ def find_fact_pairs(
     """
     others = _list_other_facts(right, matches, facts.neighbour, searchable)
 
-    def meet_chunk(first: int, end: int) -> FactPairs:
-        return _meet_facts(others, inclusion, facts, first, end, min_weight)
-
-    # The empty chunk gives the arrays their types where there is no fact.
-    chunks = [meet_chunk(0, 0), *map_chunks(meet_chunk, len(facts.relation), CHUNK_SIZE)]
+    fact_count = len(facts.relation)
+    chunks = [
+        _meet_facts(
+            others, inclusion, facts, first, min(first + CHUNK_SIZE, fact_count), min_weight
+        )
+        # One chunk at least: it gives the arrays their types where there is no fact.
+        for first in range(0, fact_count or 1, CHUNK_SIZE)
+    ]
     shifts = np.cumsum([0, *(len(chunk.weight) for chunk in chunks[:-1])])
     return FactPairs(
         np.concatenate([c.start + n for c, n in zip(chunks, shifts, strict=True)]),

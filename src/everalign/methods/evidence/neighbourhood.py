@@ -24,6 +24,7 @@ from everalign.methods.evidence.comparable import (
     MISSED_UNIT,
     ComparableEdges,
     list_comparable_edges,
+    list_many_comparable_edges,
 )
 from everalign.methods.evidence.hashing import EMPTY, number_sorted
 from everalign.methods.evidence.inclusions import (
@@ -106,7 +107,9 @@ def compare_neighbourhoods(
     right_entities, right_numbers = number_sorted(right_ids)
     # Pairs come in the order of left entities: those of a chunk are listed with it. Right ones are
     # in many chunks.
-    right = list_comparable_edges(graphs.right, graphs.sharing[1], matches.right, right_entities)
+    right = list_many_comparable_edges(
+        graphs.right, graphs.sharing[1], matches.right, right_entities
+    )
     limits, inclusion = FactLimits.from_config(graphs.config), relations.right
     sides = graphs.left, graphs.right
     left_sharing, left_matches = graphs.sharing[0], matches.left

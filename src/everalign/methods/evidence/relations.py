@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks
+from everalign._parallel import map_chunks, map_parallel
 from everalign.graph import IntArray
 from everalign.methods.base import RelationMatch
 from everalign.methods.evidence.adjacency import Adjacency, FloatArray, OffsetArray, find_first
@@ -146,8 +146,10 @@ def align_relations(
     left_relation, right_relation, amount = _sum_cooccurrences(
         *(np.concatenate(column) for column in zip(*chunks, strict=True))
     )
-    left_comparable = _count_comparable(left, matches.left)
-    right_comparable = _count_comparable(right, matches.right)
+    sides = (left, matches.left), (right, matches.right)
+    left_comparable, right_comparable = map_parallel(
+        lambda side: _count_comparable(*sides[side]), 2
+    )
     return compute_inclusions(
         left_relation, right_relation, amount, (left_comparable, right_comparable), config
     )

@@ -6,18 +6,20 @@ added up (fact_pairs.py). The support is the same from both sides, so that one p
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everalign._numba import jit_cached
-from everalign._parallel import map_chunks, worker_count
+from everalign._parallel import map_chunks, split_by_cost, worker_count
 from everalign.graph import IntArray
 from everalign.methods.evidence.adjacency import Adjacency, BoolArray, FloatArray, OffsetArray
 from everalign.methods.evidence.fact_pairs import (
     NO_SHARING,
     FactPairs,
+    Facts,
     find_fact_pairs,
     list_facts,
 )
@@ -26,11 +28,12 @@ from everalign.methods.evidence.relations import Inclusion, Matches
 
 # A score in single precision may be this much greater than the product that it stands for.
 ROUNDING = 1 - 1e-6
-CHUNK_SIZE = 1024  # entities of one parallel task: few, since their cost differs widely
-# Entities whose facts are in memory at a time. Facts that entities of two blocks share are weighed
-# twice, so that there are few blocks.
+MIN_CHUNK_SIZE = 1024  # entities that are worth a parallel task
+# Entities whose facts are in memory at a time. Facts that entities of two chunks share are weighed
+# twice, so that there are few.
 BLOCK_SIZE = 1 << 20
 
+Result = TypeVar("Result")
 Support = tuple[IntArray, IntArray, FloatArray]  # entity, counterpart, support
 
 
@@ -100,23 +103,18 @@ def search_candidates(
     """
     nobody = _BestCounterparts.create(np.empty(0, dtype=np.bool_), max_candidates)
 
-    def search_block(entities: IntArray) -> list[Support]:
+    def search_range(entities: IntArray) -> Support:
         facts = list_facts(left, sharing, matches, entities)
         fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable, min_weight)
-        is_wanted = np.ones(len(entities), dtype=np.bool_)
+        return _gather_support(
+            left, right, facts, fact_pairs, entities, np.ones(len(entities), dtype=np.bool_),
+            rejected, max_candidates, nobody,
+        )  # fmt: skip
 
-        def search_chunk(first: int, end: int) -> Support:
-            return _gather_support(
-                left, right, facts.start[first : end + 1], facts.number, fact_pairs,
-                entities[first:end], is_wanted[first:end], rejected, max_candidates, nobody,
-            )  # fmt: skip
-
-        # The empty chunk gives the arrays their types where nothing is wanted.
-        return [search_chunk(0, 0), *map_chunks(search_chunk, len(entities), CHUNK_SIZE)]
-
-    return _concatenate(
-        [chunk for entities in _split_blocks(wanted) for chunk in search_block(entities)]
-    )
+    found = []
+    for block in _split_blocks(wanted):
+        found += _map_ranges(search_range, left, block)
+    return _concatenate(found)
 
 
 def _split_blocks(entities: IntArray) -> list[IntArray]:
@@ -124,6 +122,26 @@ def _split_blocks(entities: IntArray) -> list[IntArray]:
     return [
         entities[first : first + BLOCK_SIZE] for first in range(0, len(entities) or 1, BLOCK_SIZE)
     ]
+
+
+def _map_ranges(
+    search_range: Callable[[IntArray], Result], graph: Adjacency, entities: IntArray
+) -> list[Result]:
+    """Search for the entities of a block in parallel, in one range for each worker.
+
+    What is found does not depend on the ranges. They have about as many facts each: entities with
+    many are often numbered one after the other.
+    """
+    count = min(worker_count(), -(-len(entities) // MIN_CHUNK_SIZE))
+    if count <= 1:
+        return [search_range(entities)]
+    ends = split_by_cost(graph.stop[entities] - graph.start[entities], count)
+    return map_chunks(
+        lambda number, _: search_range(entities[ends[number] : ends[number + 1]]),
+        len(ends) - 1,
+        1,
+        np.diff(ends),
+    )
 
 
 def search_both_sides(
@@ -160,34 +178,25 @@ def search_both_sides(
         Entity, counterpart and support of each pair: those of wanted left entities, and those of
         wanted right entities; in the order of entities, best first.
     """
-    # Rows for all right entities: those of the blocks, and of the chunks of a block.
+    # Rows for all right entities, as in each range.
     best = _BestCounterparts.create(wanted[1], max_candidates)
 
-    def search_block(entities: IntArray) -> list[Support]:
-        left_wanted = wanted[0][entities]
+    def search_range(entities: IntArray) -> tuple[Support, _BestCounterparts]:
         facts = list_facts(left, sharing, matches, entities)
         fact_pairs = find_fact_pairs(right, matches, inclusion, facts, searchable[1], min_weight)
-
-        def search_chunk(first: int, end: int) -> tuple[Support, _BestCounterparts]:
-            best_of_chunk = _BestCounterparts.create(wanted[1], max_candidates)
-            found = _gather_support(
-                left, right, facts.start[first : end + 1], facts.number, fact_pairs,
-                entities[first:end], left_wanted[first:end], rejected, max_candidates,
-                best_of_chunk,
-            )  # fmt: skip
-            return found, best_of_chunk
-
-        # As many chunks as workers, each with rows of its own. The best of the best do not depend
-        # on it.
-        chunk_size = max(1, -(-len(entities) // worker_count()))
-        chunks = [search_chunk(0, 0), *map_chunks(search_chunk, len(entities), chunk_size)]
-        for _, best_of_chunk in chunks[1:]:
-            _merge_best(best, best_of_chunk, max_candidates)
-        return [found for found, _ in chunks]
+        best_of_range = _BestCounterparts.create(wanted[1], max_candidates)
+        found = _gather_support(
+            left, right, facts, fact_pairs, entities, wanted[0][entities], rejected,
+            max_candidates, best_of_range,
+        )  # fmt: skip
+        return found, best_of_range
 
     found = []
-    for entities in _split_blocks(np.flatnonzero(searchable[0]).astype(np.int32)):
-        found += search_block(entities)
+    for block in _split_blocks(np.flatnonzero(searchable[0]).astype(np.int32)):
+        for found_in_range, best_of_range in _map_ranges(search_range, left, block):
+            # The best of the best do not depend on the ranges.
+            _merge_best(best, best_of_range, max_candidates)
+            found.append(found_in_range)
     from_right = best.list_rows(max_candidates, left.degree_discount)
     return _concatenate(found), from_right
 
@@ -219,8 +228,7 @@ def _concatenate(chunks: list[Support]) -> Support:
 def _gather_support(
     left: Adjacency,
     right: Adjacency,
-    fact_start: OffsetArray,
-    facts: IntArray,
+    facts: Facts,
     fact_pairs: FactPairs,
     entities: IntArray,
     wanted: BoolArray,
@@ -233,6 +241,7 @@ def _gather_support(
     Returns the best right entities of those that are wanted. Also keeps the best left entities of
     right ones, if `best` has rows for these.
     """
+    fact_start, fact_number = facts.start, facts.number
     left_discount, right_discount = left.degree_discount, right.degree_discount
     best_ids, best_score, best_count, least_score = best
     right_count = least_score.size
@@ -245,7 +254,7 @@ def _gather_support(
     sums, met = np.zeros(keys.size, dtype=np.float64), np.empty(keys.size, dtype=np.int64)
     count = 0
     for n in range(entities.size):
-        x, x_facts = entities[n], facts[fact_start[n] : fact_start[n + 1]]
+        x, x_facts = entities[n], fact_number[fact_start[n] : fact_start[n + 1]]
         x_rejected = rejected.counterpart[rejected.start[x] : rejected.stop[x]]
         most = x_rejected.size + _count_met(x_facts, fact_pairs)
         if 2 * most > keys.size:
