@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from everalign.decide import WaitingView
 from everalign.io.links import BLANK_NODE_PROBLEM, find_name_problem
@@ -69,18 +70,27 @@ def _summarise_side(
     triples, literals = session.snapshot.triples[index], session.snapshot.literals[index]
     relation = vocabulary.relations.find(RDF_TYPE)
     typed = triples[triples[:, 1] == (-1 if relation is None else relation)]
-    outside = find_out_of_scope(session.config, vocabulary, triples)
-    typed = typed[~np.isin(typed[:, 0], outside)]
+    # Masks over all entities: sorting the ids of a large graph would take minutes.
+    size = len(vocabulary.entities)
+    is_linked = _mark(size, list(linked))
+    is_outside = _mark(size, find_out_of_scope(session.config, vocabulary, triples))
+    typed = typed[~is_outside[typed[:, 0]]]
     counts = Counter(typed[:, 2].tolist())
-    is_linked = np.isin(typed[:, 0], list(linked))
-    linked_counts = Counter(typed[is_linked, 2].tolist())
+    linked_counts = Counter(typed[is_linked[typed[:, 0]], 2].tolist())
     # Ties by id, so that the summary is the same in every run.
     best = sorted(counts, key=lambda number: (-counts[number], number))[:max_classes]
     classes = (
         ClassSummary(vocabulary.entities[number], counts[number], linked_counts[number])
         for number in best
     )
-    entities = np.unique(np.concatenate([triples[:, 0], triples[:, 2], literals[:, 0]]))
-    in_scope = np.setdiff1d(entities, outside)
+    exists = _mark(size, triples[:, 0], triples[:, 2], literals[:, 0])
     # A person may have linked what is out of scope.
-    return SideSummary(len(np.union1d(in_scope, list(linked))), len(linked), tuple(classes))
+    counted = (exists & ~is_outside) | is_linked
+    return SideSummary(int(np.count_nonzero(counted)), len(linked), tuple(classes))
+
+
+def _mark(size: int, *ids: ArrayLike) -> NDArray[np.bool_]:
+    mask = np.zeros(size, dtype=np.bool_)
+    for column in ids:
+        mask[np.asarray(column, dtype=np.int64)] = True
+    return mask

@@ -41,7 +41,7 @@ from everalign.errors import EngineError
 Result = TypeVar("Result")
 
 # Work on fewer items is done before Spark has begun.
-MIN_ITEMS = 20_000
+MIN_ITEMS = 100_000
 # Tasks per core of a step that takes long enough: where some take longer than others, the others
 # are taken by whoever is free. Each costs a tenth of a second.
 TASKS_PER_WORKER = 4
