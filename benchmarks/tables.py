@@ -22,6 +22,7 @@ from measurement import RESULTS, Row, find_row
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
+EARLIER_CONFIDENCE = HERE.parent / "docs" / "decisions" / "0033-earlier-confidence.md"
 FEWER_CANDIDATES = HERE.parent / "docs" / "decisions" / "0032-fewer-candidates.md"
 LABELS = {"evidence": "evidence", "contea": "ContEA"}
 DATASETS = paper.DATASETS
@@ -584,6 +585,28 @@ def setting_table(setting: str) -> Table:
     return add_dashes(table)
 
 
+def growth_table() -> Table:
+    """Means over seeds and later snapshots for settings under growth."""
+    names = {
+        "f1": "F1",
+        "precision": "precision",
+        "recall": "recall",
+        "calibration_error": "calibration error",
+        "correct_lost": "right links lost",
+    }
+    table = [["data", "settings", "seeds", *names.values(), "F1, last snapshot"]]
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in read_rows("growth_effect.json"):
+        settings = ", ".join(f"{name} = {value}" for name, value in row["settings"].items())
+        groups.setdefault((row["data"], settings), []).append(row)
+    for (data, settings), rows in groups.items():
+        later = [snapshot for row in rows for snapshot in row["snapshots"][1:]]
+        means = [format_number(average([row[name] for row in later])) for name in names]
+        last = format_number(average([row["snapshots"][-1]["f1"] for row in rows]))
+        table.append([data, settings, str(len(rows)), *means, last])
+    return add_dashes(table)
+
+
 def robustness_table() -> Table:
     """Mean and range of scores under harmless perturbations, and how far links agree."""
     metrics = {"f1": "F1", "precision": "precision", "touching_calibration_error": "calibration"}
@@ -707,6 +730,7 @@ TABLES: dict[Path, dict[str, Callable[[], Table]]] = {
         "full pass": full_pass_table,
         "robustness": robustness_table,
     },
+    EARLIER_CONFIDENCE: {"growth": growth_table},
     FEWER_CANDIDATES: {"support share": partial(setting_table, "min_support_share")},
 }
 

@@ -10,6 +10,7 @@ import pytest
 from everalign import Aligner, ChangeSet, Config
 from everalign.benchmark.synthetic import Sample, SampleConfig, generate_sample
 from everalign.methods.evidence.candidate_store import CandidateStore
+from everalign.methods.evidence.config import EvidenceParameters
 
 EARLIER = "earlier confidence"
 
@@ -66,17 +67,18 @@ def list_kept(aligner: Aligner) -> dict[tuple[str, str], float]:
     return kept
 
 
-def test_a_training_takes_half_and_a_full_pass_no_more(aligner: Aligner, sample: Sample) -> None:
+def test_a_training_takes_a_part_and_a_full_pass_no_more(aligner: Aligner, sample: Sample) -> None:
     before = {(link.left, link.right): link.score for link in aligner.links()}
     aligner.update(sample.left(1), sample.right(1))
     assert aligner.status().reports[-1].trained
     kept = list_kept(aligner)
     assert kept
     now = {(link.left, link.right): link.score for link in aligner.links()}
+    weight = EvidenceParameters().earlier_weight
     for pair, part in kept.items():
-        # Kept is as much as was taken.
-        assert before[pair] - now[pair] == pytest.approx(part, abs=0.02)
-    # A full pass takes the place of the training: half of what was before that one is kept.
+        taken = before[pair] - now[pair]
+        assert weight * taken == pytest.approx((1 - weight) * part, abs=0.02)
+    # A full pass takes the place of the training: a part of what was before that one is kept.
     aligner.update(full=True)
     assert all(pair in before for pair in list_kept(aligner))
     links = {(link.left, link.right): link.score for link in aligner.links()}

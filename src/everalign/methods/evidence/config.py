@@ -221,11 +221,11 @@ class EvidenceParameters(EvidenceSettings):
     calibration_strength: float = 5.0
     # Confidence per match probability where no known link could be used to calibrate it.
     untrained_factor: float = 0.5
-    # How much the confidence of a pair before a training counts where it would fall: half of the
-    # fall, so that a link does not come and go with what is learned.
-    earlier_weight: float = 0.5
+    # How much the confidence of a pair before a training counts where it would fall: a link should
+    # not come and go with what is learned (docs/decisions/0033-earlier-confidence.md).
+    earlier_weight: float = 0.7
     # … if the pair still has this share of its evidence.
-    min_kept_evidence: float = 0.9
+    min_kept_evidence: float = 0.5
     # A pair below this is no link, however few links there are to find.
     min_link_confidence: float = 0.1
     # A pair below this is not even proposed.

@@ -19,6 +19,9 @@ from everalign.methods.evidence.candidate_store import (
 )
 from everalign.methods.evidence.incremental_state import LEFT, RIGHT, IncrementalState
 
+# Evidence and scores that have this share of what they were have not fallen.
+KEPT_SHARE = 0.9
+
 # The cause by pair of ids.
 LossCauses: TypeAlias = Mapping[tuple[int, int], RetractionCause]
 
@@ -53,11 +56,11 @@ def explain_training(
     similarity_before, similarity = (
         _measure_similarity(store, row) for store, row in ((old, lost.pairs.row), (new, lost.row))
     )
-    is_as_similar = similarity >= after.config.min_kept_evidence * similarity_before
+    is_as_similar = similarity >= KEPT_SHARE * similarity_before
     return _name_causes(
         lost.pairs,
         [
-            (~_mark_kept(old, new, lost, after), RetractionCause.LOST_EVIDENCE),
+            (~_mark_kept(old, new, lost), RetractionCause.LOST_EVIDENCE),
             (is_as_similar, RetractionCause.NEW_SHARES),
             (has_gained[LEFT] | has_gained[RIGHT], RetractionCause.NEW_EVIDENCE),
         ],
@@ -84,7 +87,7 @@ def explain_update(
     left = owners[repeat_keys(*old_blocks, numbers)]
     old = Pairs(row, left, store.rows["right"][row].astype(np.int64))
     lost = _find_lost(store, old, store, (threshold, threshold))
-    is_lost = ~_mark_kept(store, store, lost, state)
+    is_lost = ~_mark_kept(store, store, lost)
     return _name_causes(
         lost.pairs, [(is_lost, RetractionCause.LOST_EVIDENCE)], RetractionCause.NEW_EVIDENCE
     )
@@ -107,15 +110,13 @@ def _mark_links(store: CandidateStore, row: Row, threshold: float) -> BoolArray:
     return is_link
 
 
-def _mark_kept(
-    before: CandidateStore, after: CandidateStore, lost: _LostRows, state: IncrementalState
-) -> BoolArray:
+def _mark_kept(before: CandidateStore, after: CandidateStore, lost: _LostRows) -> BoolArray:
     """Mark the lost links whose evidence is still there; without a candidate there is none."""
     is_candidate = lost.row >= 0
     kept = mark_kept_evidence(
         (before, lost.pairs.row[is_candidate]),
         (after, lost.row[is_candidate]),
-        state.config.min_kept_evidence,
+        KEPT_SHARE,
     )
     is_candidate[is_candidate] = kept
     return is_candidate
