@@ -13,7 +13,7 @@ from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.cli.main import everalign
 from everalign.methods.evidence.config import EvidenceParameters
 
-SAMPLE = generate_sample(SampleConfig(triples=40_000, snapshots=1, seed=5))
+SAMPLE = generate_sample(SampleConfig(triples=40_000, snapshots=1, seed=6))
 RIGHT = dict(SAMPLE.seeds)
 WRONG = [left for left, _ in SAMPLE.seeds][::5]
 

@@ -120,7 +120,8 @@ def test_an_unknown_format_is_refused() -> None:
 
 
 names = st.text(st.characters(exclude_characters="\t\n\ufeff", codec="utf-8"), min_size=1).filter(
-    lambda name: not name.startswith("<")
+    # A first row of "A_id" is a header.
+    lambda name: not name.startswith("<") and "id" not in name.lower()
 )
 iris = st.text(st.characters(min_codepoint=0x21, codec="utf-8"), min_size=1).map(
     lambda path: "http://e.org/" + "".join(c for c in path if c not in '<>"{}|^`\\')

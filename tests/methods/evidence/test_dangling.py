@@ -181,10 +181,11 @@ UNIT = st.floats(0, 1, width=32)
 
 
 @given(st.lists(st.tuples(UNIT, UNIT), min_size=1))
-def test_a_fall_is_halved_and_can_be_restored(pairs: list[tuple[float, float]]) -> None:
+def test_a_part_of_a_fall_is_taken_and_can_be_restored(pairs: list[tuple[float, float]]) -> None:
     alone, earlier = np.array(pairs, dtype=np.float32).T
     config = EvidenceParameters()
     kept = soften_fall(alone, earlier, config)
-    assert kept.tolist() == pytest.approx(np.maximum(alone, (alone + earlier) / 2).tolist())
+    mean = alone + config.earlier_weight * (earlier - alone)
+    assert kept.tolist() == pytest.approx(np.maximum(alone, mean).tolist())
     restored = restore_fall(kept, earlier, config)
     assert restored.tolist() == pytest.approx(alone.tolist(), abs=1e-6)
