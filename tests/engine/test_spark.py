@@ -23,6 +23,7 @@ from everalign.benchmark.synthetic import SampleConfig, generate_sample
 from everalign.engine.shared_files import load_work
 from everalign.engine.spark import SparkEngine
 from everalign.io import Triple
+from everalign.methods.evidence import neighbourhood, support
 from everalign.methods.evidence.config import EvidenceParameters
 from everalign.methods.evidence.method import Evidence
 
@@ -58,7 +59,16 @@ def write_graph(path: Path, triples: list[Triple], labels: Iterable[tuple[str, s
     return path
 
 
-def test_structure_gives_the_same_links_bit_by_bit(engine: SparkEngine) -> None:
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks that graphs of a few hundred entities have several of."""
+    monkeypatch.setattr(support, "MIN_CHUNK_SIZE", 64)
+    monkeypatch.setattr(neighbourhood, "NEIGHBOUR_CHUNK_SIZE", 512)
+
+
+def test_structure_gives_the_same_links_bit_by_bit(
+    engine: SparkEngine, small_chunks: None
+) -> None:
     sample = sampled(SampleConfig(triples=3000, snapshots=2, seed=1))
 
     def run() -> list[bytes]:
@@ -76,7 +86,9 @@ def test_structure_gives_the_same_links_bit_by_bit(engine: SparkEngine) -> None:
     assert len(engine.list_steps()) > before
 
 
-def test_literals_give_the_same_links_bit_by_bit(engine: SparkEngine, tmp_path: Path) -> None:
+def test_literals_give_the_same_links_bit_by_bit(
+    engine: SparkEngine, tmp_path: Path, small_chunks: None
+) -> None:
     sample = generate_sample(SampleConfig(triples=3000, snapshots=1, seed=2))
     left = write_graph(tmp_path / "left.nt", sample.left(0), sample.left_labels())
     right = write_graph(tmp_path / "right.nt", sample.right(0), sample.right_labels())
@@ -140,7 +152,7 @@ from pathlib import Path
 from everalign import Aligner, SparkEngine, use_engine
 from everalign.benchmark.synthetic import SampleConfig, generate_sample
 
-sample = generate_sample(SampleConfig(triples=20_000, snapshots=1, seed=1))
+sample = generate_sample(SampleConfig(triples=60_000, snapshots=1, seed=1))
 directory = Path(sys.argv[1])
 with SparkEngine(directory / "run", sys.argv[2], min_items=500) as engine, use_engine(engine):
     Aligner.create(
@@ -168,7 +180,7 @@ def wait_for_steps(directory: Path, count: int) -> None:
 
 
 def create_locally(directory: Path) -> Aligner:
-    sample = generate_sample(SampleConfig(triples=20_000, snapshots=1, seed=1))
+    sample = generate_sample(SampleConfig(triples=60_000, snapshots=1, seed=1))
     return Aligner.create(
         directory, sample.left(0), sample.right(0), sample.seeds, sample.validation_links
     )
