@@ -59,8 +59,8 @@ SHAPES = ("triples", "labels", "literals")
 # Shares of the statements that updates add, one after the other; the last one is large enough to
 # train the models again.
 DELTAS = (0.001, 0.01, 0.13)
-# What spark_engine.py measures, and the cores of its master.
-METHOD_STEPS, SPARK_CORES = frozenset(FIT_STEPS[3:-1]), 2
+# The cores of the master of spark_engine.py.
+SPARK_CORES = 2
 STORING_INPUT, STORING_LINKS = FIT_STEPS[1], FIT_STEPS[-1]
 OPERATIONS = {"fit": FIT_STEPS, "update": UPDATE_STEPS, "retraining": FIT_STEPS}
 # What the cost of a step can depend on. Few terms: sizes and shapes are few as well.
@@ -354,9 +354,11 @@ def fit_coefficients(rows: Sequence[Row]) -> Row:
         operations[operation] = {
             name: fit_step(name, operation, measured) for name in names if measured
         }
+    job_count = sum(step["job_count"] for step in operations["fit"].values())
+    engines = json.loads(SPARK_FILE.read_text(encoding="utf-8"))
     return {
         "operations": operations,
-        "cluster": fit_cluster(rows),
+        "cluster": fit_cluster(engines["rows"], job_count),
         "largest_triples": max(count_statements(row) for row in rows),
     }
 
@@ -434,36 +436,32 @@ def solve_terms(
     }
 
 
-def fit_cluster(rows: Sequence[Row]) -> Row:
-    """Compute what Spark costs from the measurements of the engine."""
+def fit_cluster(rows: Sequence[Row], job_count: int) -> Row:
+    """Compute what Spark costs from the measurements of the engine.
+
+    Args:
+        rows: The rows of `spark_engine.py`.
+        job_count: How many steps of a fit have chunks. Spark computes those that are long enough,
+            and the shorter ones cost as much in threads: that is part of what a job costs here.
+
+    Returns:
+        The fields of `ClusterCoefficients`.
+    """
     from scipy.optimize import nnls
 
-    seconds = chunks = 0.0
-    for row in rows:
-        for done in row["operations"]:
-            if done["operation"] == "fit":
-                steps = [v for name, v in done["steps"].items() if name in METHOD_STEPS]
-                seconds += sum(step["cpu_seconds"] for step in steps)
-                chunks += sum(step["chunk_seconds"] for step in steps)
-    share = chunks / seconds
-    measured = [
-        row
-        for row in json.loads(SPARK_FILE.read_text(encoding="utf-8"))["rows"]
-        if "generated" in row["data"]
-    ]
-    work = np.array([share * row["native_cpu_seconds"] for row in measured])
-    serial = np.array([row["native_cpu_seconds"] for row in measured]) - work
-    driver = np.array([row["driver_cpu_seconds"] for row in measured])
-    wall = np.array([row["wall_seconds"] for row in measured])
-    jobs = np.array([row["steps"] for row in measured])
-    matrix = np.stack([jobs, work / SPARK_CORES], axis=1)
-    waiting = wall - driver
+    measured = [row for row in rows if "generated" in row["data"]]
+    native, driver, wall = (
+        np.array([row[name] for row in measured])
+        for name in ("native_cpu_seconds", "driver_cpu_seconds", "wall_seconds")
+    )
+    # What the driver does not do itself, workers do.
+    work, waiting = np.maximum(native - driver, 0), wall - driver
+    matrix = np.stack([np.full(len(measured), job_count), work / SPARK_CORES], axis=1)
     (per_job, per_second), _ = nnls(matrix / waiting[:, None], np.ones(len(waiting)))
     return {
         "seconds_per_job": round(float(per_job), 4),
         # A worker is no faster than a thread, whatever two measurements say.
         "worker_factor": round(max(1.0, float(per_second)), 4),
-        "transfer_factor": round(float(max(0.0, ((driver - serial) / work).mean())), 4),
     }
 
 

@@ -30,7 +30,7 @@ CONTENT: dict[str, Any] = {
         "update": {"spreading": UPDATE},
         "retraining": {"learning": STEP},
     },
-    "cluster": {"seconds_per_job": 0.5, "worker_factor": 1.5, "transfer_factor": 0.25},
+    "cluster": {"seconds_per_job": 0.5, "worker_factor": 1.5},
     "error_factors": {"seconds": 2.0, "memory": 1.1, "disk": 1.2},
     "largest_triples": 1000,
 }
@@ -57,8 +57,8 @@ def test_a_plan_is_the_sum_of_its_steps() -> None:
 
 def test_workers_share_the_chunks_and_the_driver_keeps_the_rest() -> None:
     plan = plan_small(workers=3)
-    # 3 serial, 0.25 · 4 to transfer, 1.5 · 4 / 3 on workers, 3 jobs of half a second.
-    assert plan.fit_on_workers.steps[0].seconds == pytest.approx(3 + 1 + 2 + 1.5)
+    # 3 serial, 1.5 · 4 / 3 on workers, 3 jobs of half a second.
+    assert plan.fit_on_workers.steps[0].seconds == pytest.approx(3 + 2 + 1.5)
     assert plan.fit_on_workers.memory_bytes == plan.fit.memory_bytes
 
 

@@ -28,7 +28,7 @@ def make_model(seconds: float = 10.0) -> CostModel:
             "retraining": dict.fromkeys(FIT_STEPS, step),
             "update": dict.fromkeys(UPDATE_STEPS, step),
         },
-        ClusterCoefficients(0, 1, 0),
+        ClusterCoefficients(0, 1),
         {},
         1000,
     )

@@ -143,12 +143,10 @@ class ClusterCoefficients:
     Attributes:
         seconds_per_job: What a job takes besides the work itself.
         worker_factor: Seconds of a worker for each second that a chunk takes in a thread.
-        transfer_factor: Seconds of the driver for each of them: it stores work and reads results.
     """
 
     seconds_per_job: float
     worker_factor: float
-    transfer_factor: float
 
 
 @dataclass(frozen=True)
@@ -255,8 +253,7 @@ class CostModel:
                 seconds = serial + chunks / cores
             else:
                 cluster = self.cluster
-                seconds = serial + cluster.transfer_factor * chunks
-                seconds += cluster.worker_factor * chunks / workers
+                seconds = serial + cluster.worker_factor * chunks / workers
                 seconds += cluster.seconds_per_job * step.job_count
             costs.append(
                 StepCost(
