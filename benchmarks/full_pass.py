@@ -18,7 +18,7 @@ from pathlib import Path
 
 from everalign.benchmark.anonymise import AnonymisedDataset
 from everalign.benchmark.contea_format import ContEADataset
-from everalign.benchmark.synthetic import SampleConfig, generate_sample
+from everalign.benchmark.synthetic import SampleConfig
 from everalign.config import Config
 from everalign.graph import IntArray
 from everalign.matching import CandidatePairs
@@ -27,6 +27,7 @@ from measurement import (
     GraphPair,
     Row,
     build_parser,
+    list_sample_steps,
     open_results,
     read_config,
     run_in_child,
@@ -55,7 +56,11 @@ def main() -> None:
 
 def measure_paths(source: Path | int, last: int, config: Config) -> Row:
     """Score the links of all ways at each snapshot."""
-    steps = list_sample_steps(source) if isinstance(source, int) else list_steps(source, config)
+    steps = (
+        list_sample_steps(SampleConfig(triples=SAMPLE_TRIPLES, seed=source))
+        if isinstance(source, int)
+        else list_steps(source, config)
+    )
     method, links, snapshots = create_method(config), CandidatePairs.empty(), []
     for t, (snapshot, gold) in enumerate(steps):
         if t > last:
@@ -98,16 +103,6 @@ def list_steps(directory: Path, config: Config) -> Iterator[Step]:
         graphs.add_triples(*data.read_delta(t))
         task = graphs.build_task(data.seeds(), data.validation_links())
         yield task, graphs.encode_pairs(data.gold(t))
-
-
-def list_sample_steps(seed: int) -> Iterator[Step]:
-    """The same of a generated sample."""
-    settings = SampleConfig(triples=SAMPLE_TRIPLES, seed=seed)
-    sample, graphs = generate_sample(settings), GraphPair()
-    for t in range(settings.snapshots):
-        graphs.add_triples(sample.left(t), sample.right(t))
-        task = graphs.build_task(sample.seeds, sample.validation_links)
-        yield task, graphs.encode_pairs(sample.gold(t))
 
 
 if __name__ == "__main__":

@@ -25,15 +25,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everalign._progress import no_progress
-from everalign.benchmark.metrics import calibration_error, score_links
 from everalign.benchmark.protocol import software_versions
-from everalign.benchmark.synthetic import SampleConfig, generate_sample
+from everalign.benchmark.synthetic import SampleConfig
 from everalign.config import Config
 from everalign.graph import Graph, IntArray
 from everalign.methods import AlignmentTask, create_method
 from everalign.methods.evidence.method import Evidence
-from measurement import RESULTS, GraphPair, ResultFile, Row, read_tasks, run_in_child
-from setting_effect import touch
+from measurement import (
+    RESULTS,
+    ResultFile,
+    Row,
+    list_sample_steps,
+    read_tasks,
+    run_in_child,
+    score_touching,
+)
 
 WAVES = 3
 # Of the entities that may be late, of the facts of others, and of the facts of late ones.
@@ -69,7 +75,11 @@ def measure_growth(source: Path | int, seed: int, settings: dict[str, Any]) -> R
     method = create_method(Config())
     assert isinstance(method, Evidence)
     method.config = replace(method.config, **settings)
-    steps = list_sample(source, seed) if isinstance(source, int) else simulate_growth(source, seed)
+    steps = (
+        list_sample_steps(SampleConfig(triples=source, seed=seed))
+        if isinstance(source, int)
+        else simulate_growth(source, seed)
+    )
     snapshots: list[Row] = []
     links, correct = None, set[tuple[int, int]]()
     for task, gold in steps:
@@ -78,35 +88,13 @@ def measure_growth(source: Path | int, seed: int, settings: dict[str, Any]) -> R
         else:
             method.update(replace(task, previous_links=links), no_progress)
         links = method.candidates(task, no_progress).accepted()
-        judged = touch(links.left, links.right, gold)
-        pairs = [pair for pair, known in zip(links.pairs(), judged, strict=True) if known]
-        gold_pairs = {(left, right) for left, right in gold.tolist()}
-        scores = score_links(pairs, gold_pairs)
-        is_correct = [pair in gold_pairs for pair in pairs]
-        error = calibration_error(links.score[judged].tolist(), is_correct)
-        found = gold_pairs.intersection(pairs)
+        found = {(x, y) for x, y in gold.tolist()}.intersection(links.pairs())
+        lost = len(correct - found) / max(1, len(correct))
         snapshots.append(
-            {
-                "f1": round(scores.f1, 4),
-                "precision": round(scores.precision, 4),
-                "recall": round(scores.recall, 4),
-                "calibration_error": round(error, 4),
-                "correct_lost": round(len(correct - found) / max(1, len(correct)), 4),
-                "links": len(links),
-            }
+            score_touching(links, gold) | {"correct_lost": round(lost, 4), "links": len(links)}
         )
         correct = found
     return {"snapshots": snapshots}
-
-
-def list_sample(triples: int, seed: int) -> Iterator[Step]:
-    """The snapshots of a generated sample, with their gold links."""
-    settings = SampleConfig(triples=triples, seed=seed)
-    sample, graphs = generate_sample(settings), GraphPair()
-    for t in range(settings.snapshots):
-        graphs.add_triples(sample.left(t), sample.right(t))
-        task = graphs.build_task(sample.seeds, sample.validation_links)
-        yield task, graphs.encode_pairs(sample.gold(t))
 
 
 def simulate_growth(directory: Path, seed: int) -> Iterator[Step]:

@@ -10,7 +10,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everalign._progress import Progress, no_progress
 from everalign.benchmark.anonymise import AnonymisedDataset, NamePairs
@@ -123,6 +124,61 @@ def read_tasks(directory: Path, last: int, seed: int = 0) -> list[AlignmentTask]
         graphs.add_triples(*data.read_delta(t))
         tasks.append(graphs.build_task(data.seeds(), data.validation_links()))
     return tasks
+
+
+def list_sample_steps(config: SampleConfig) -> Iterator[tuple[AlignmentTask, IntArray]]:
+    """Generate a sample, and list its snapshots.
+
+    Args:
+        config: The settings of the sample.
+
+    Yields:
+        The task of each snapshot, without links in force, and its gold links.
+    """
+    sample, graphs = generate_sample(config), GraphPair()
+    for t in range(config.snapshots):
+        graphs.add_triples(sample.left(t), sample.right(t))
+        task = graphs.build_task(sample.seeds, sample.validation_links)
+        yield task, graphs.encode_pairs(sample.gold(t))
+
+
+def score_touching(links: CandidatePairs, gold: IntArray) -> Row:
+    """Compare the links that touch an entity of a gold link with the gold links.
+
+    Args:
+        links: Accepted candidates.
+        gold: The gold links; others are unknown.
+
+    Returns:
+        Scores and calibration error.
+    """
+    judged = mark_touching(links.left, links.right, gold)
+    gold_pairs = {(left, right) for left, right in gold.tolist()}
+    pairs = [pair for pair, is_judged in zip(links.pairs(), judged, strict=True) if is_judged]
+    scores = score_links(pairs, gold_pairs)
+    is_correct = [pair in gold_pairs for pair in pairs]
+    return {
+        "f1": round(scores.f1, 4),
+        "precision": round(scores.precision, 4),
+        "recall": round(scores.recall, 4),
+        "calibration_error": round(calibration_error(links.score[judged].tolist(), is_correct), 4),
+    }
+
+
+def mark_touching(
+    left: NDArray[np.integer], right: NDArray[np.integer], gold: IntArray
+) -> NDArray[np.bool_]:
+    """Mark the pairs with an entity of a gold link.
+
+    Args:
+        left: Left entities.
+        right: Right entities, as many.
+        gold: The gold links.
+
+    Returns:
+        A mask over the pairs.
+    """
+    return np.isin(left, gold[:, 0]) | np.isin(right, gold[:, 1])
 
 
 @dataclass(frozen=True)

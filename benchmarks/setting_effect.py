@@ -20,23 +20,23 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everalign._progress import no_progress
-from everalign.benchmark.metrics import calibration_error, score_links
 from everalign.benchmark.protocol import software_versions
-from everalign.benchmark.synthetic import SampleConfig, generate_sample
+from everalign.benchmark.synthetic import SampleConfig
 from everalign.config import Config
 from everalign.graph import Graph, IntArray
 from everalign.methods import AlignmentTask, create_method
 from everalign.methods.evidence.method import Evidence
 from measurement import (
     RESULTS,
-    GraphPair,
     ResultFile,
     Row,
+    list_sample_steps,
+    mark_touching,
     read_tasks,
     run_in_child,
+    score_touching,
     warm_up_method,
 )
 
@@ -74,17 +74,8 @@ def measure_value(name: str, source: str, setting: str, value: Any, numbering: i
     method.fit(task, no_progress)
     seconds = process_time() - started
     links = method.candidates(task, no_progress).accepted()
-    judged = touch(links.left, links.right, gold)
-    gold_pairs = {(left, right) for left, right in gold.tolist()}
-    pairs = [pair for pair, is_judged in zip(links.pairs(), judged, strict=True) if is_judged]
-    scores = score_links(pairs, gold_pairs)
-    is_correct = [pair in gold_pairs for pair in pairs]
-    return {
-        "f1": round(scores.f1, 4),
-        "precision": round(scores.precision, 4),
-        "recall": round(scores.recall, 4),
+    return score_touching(links, gold) | {
         "average_precision": round(compute_average_precision(method, gold), 4),
-        "calibration_error": round(calibration_error(links.score[judged].tolist(), is_correct), 4),
         "cpu_seconds": round(seconds, 2),
     }
 
@@ -99,11 +90,8 @@ def read_dataset(source: str) -> tuple[AlignmentTask, IntArray]:
 def read_sample(source: str) -> tuple[AlignmentTask, IntArray]:
     """Generate a sample and find its gold links."""
     triples, seed = map(int, source.split(":"))
-    sample = generate_sample(SampleConfig(triples=triples, snapshots=1, seed=seed))
-    graphs = GraphPair()
-    graphs.add_triples(sample.left(0), sample.right(0))
-    task = graphs.build_task(sample.seeds, sample.validation_links)
-    return task, graphs.encode_pairs(sample.gold(0))
+    (step,) = list_sample_steps(SampleConfig(triples=triples, snapshots=1, seed=seed))
+    return step
 
 
 def renumber_task(
@@ -138,15 +126,10 @@ def renumber_task(
     return task, renumber(gold)
 
 
-def touch(left: NDArray[np.int64], right: NDArray[np.int64], gold: IntArray) -> NDArray[np.bool_]:
-    """Mark the pairs with an entity of a gold link."""
-    return np.isin(left, gold[:, 0]) | np.isin(right, gold[:, 1])
-
-
 def compute_average_precision(method: Evidence, gold: IntArray) -> float:
     """The area under the precision-recall curve of all candidates."""
     scores = method.candidate_scores()
-    judged = touch(scores.left, scores.right, gold)
+    judged = mark_touching(scores.left, scores.right, gold)
     left, right, confidence = (column[judged] for column in scores)
     gold_pairs = {(x, y) for x, y in gold.tolist()}
     order = np.argsort(-confidence, kind="stable")
